@@ -1,0 +1,228 @@
+// The ledger's revision files on this machine: `<state>/ledger/000000000042.json`, and the loop that reads
+// and changes them. Never repairs, replaces or skips a revision that it cannot read.
+
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { emptyLedger, formatLedger, type Ledger, parseLedger } from '../core/ledger.ts'
+import { type RevisionStore, type Transition, tryCommit, tryRead } from '../core/revisions.ts'
+import { quoteForShell } from '../core/shell-words.ts'
+import { PenvError } from '../errors.ts'
+import { errnoOf, makePrivateDirectory } from './paths.ts'
+
+const REVISION_FILE = /^(\d{12})\.json$/
+const STRAY_TEMP_MS = 600_000
+const BACKOFF_MS = 4
+const BACKOFF_LIMIT_MS = 60
+
+export function ledgerDirectory(stateDir: string): string {
+  return join(stateDir, 'ledger')
+}
+
+export function revisionFile(stateDir: string, revision: number): string {
+  return join(ledgerDirectory(stateDir), `${String(revision).padStart(12, '0')}.json`)
+}
+
+/** The ledger as it is now. Errors: LEDGER_DAMAGED, LEDGER_NEWER, LEDGER_UNREADABLE. */
+export async function readLedger(stateDir: string): Promise<Ledger> {
+  const store = openRevisionStore(stateDir)
+  for (let tries = 0; ; tries++) {
+    const attempt = tryRead(store)
+    if (attempt.settled) return requireLedger(stateDir, attempt.revision, attempt.value)
+    await backOff(tries)
+  }
+}
+
+/**
+ * Runs `transition` on the ledger until its result is committed. It must be pure and idempotent; returning
+ * the ledger that it was given changes nothing. Errors: those of reading, LEDGER_UNWRITABLE, LEDGER_UNSUPPORTED.
+ */
+export async function changeLedger<T>(
+  stateDir: string,
+  transition: (ledger: Ledger) => { ledger: Ledger; value: T },
+): Promise<T> {
+  const store = openRevisionStore(stateDir)
+  const change = (text: string | undefined, revision: number): Transition<T> => {
+    const before = requireLedger(stateDir, revision, text)
+    const { ledger, value } = transition(before)
+    return { text: ledger === before ? undefined : formatLedger(ledger), value }
+  }
+  for (let tries = 0; ; tries++) {
+    const attempt = tryCommit(store, change)
+    if (attempt.settled) return attempt.value
+    await backOff(tries)
+  }
+}
+
+function openRevisionStore(stateDir: string): RevisionStore {
+  const directory = ledgerDirectory(stateDir)
+  return {
+    list() {
+      try {
+        return readdirSync(directory).flatMap(name => {
+          const match = REVISION_FILE.exec(name)
+          return match ? [Number(match[1])] : []
+        })
+      } catch (error) {
+        if (errnoOf(error) === 'ENOENT') return []
+        throw unreadable(directory, error)
+      }
+    },
+    read(revision) {
+      const file = revisionFile(stateDir, revision)
+      try {
+        return readFileSync(file, 'utf8')
+      } catch (error) {
+        if (errnoOf(error) === 'ENOENT') return undefined
+        throw unreadable(file, error)
+      }
+    },
+    create(revision, text) {
+      return createRevision(directory, revisionFile(stateDir, revision), text)
+    },
+    remove(revision) {
+      removeIfThere(revisionFile(stateDir, revision))
+    },
+  }
+}
+
+/** All bytes are on the disk under a private name before `link` gives them their number. */
+function createRevision(directory: string, file: string, text: string): boolean {
+  const temporary = join(directory, 'tmp')
+  const temp = join(temporary, `${process.pid}-${randomBytes(8).toString('hex')}`)
+  try {
+    makePrivateDirectory(temporary)
+    writeDurably(temp, text)
+    linkSync(temp, file)
+    syncDirectory(directory)
+    removeStrayTemps(temporary)
+    return true
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === 'EEXIST') return false
+    if (NO_HARD_LINKS.has(errno) && isLinkError(error))
+      throw new PenvError({
+        code: 'LEDGER_UNSUPPORTED',
+        message: `the ledger cannot be kept in ${directory}: its file system has no hard links (${errno})`,
+        hint: 'To keep it elsewhere, run: export PENV_HOME=<a directory on a local disk>',
+        details: { path: directory, errno },
+        cause: error,
+      })
+    throw new PenvError({
+      code: 'LEDGER_UNWRITABLE',
+      message: `the ledger was not changed: ${directory} cannot be written (${errno})`,
+      facts: ownerFacts(directory),
+      details: { path: directory, errno },
+      cause: error,
+    })
+  } finally {
+    removeIfThere(temp)
+  }
+}
+
+// EXDEV: `tmp` is another file system; EMLINK: none allowed at all. EPERM is what Linux answers for FAT.
+const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK'])
+
+function isLinkError(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).syscall === 'link'
+}
+
+function writeDurably(file: string, text: string): void {
+  const bytes = Buffer.from(text)
+  const descriptor = openSync(file, 'wx', 0o600)
+  try {
+    for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written)
+    if (fstatSync(descriptor).size !== bytes.length)
+      throw Object.assign(new Error('short write'), { code: 'ENOSPC' })
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Temps of killed processes. One that a stopped process still wants is no loss: its link fails and it starts over. */
+function removeStrayTemps(temporary: string): void {
+  const now = Date.now()
+  for (const name of readdirSync(temporary)) {
+    const file = join(temporary, name)
+    const stats = statSync(file, { throwIfNoEntry: false })
+    if (stats !== undefined && now - stats.mtimeMs > STRAY_TEMP_MS) removeIfThere(file)
+  }
+}
+
+function removeIfThere(file: string): void {
+  try {
+    unlinkSync(file)
+  } catch {
+    // Gone already, or not ours to remove: a leftover revision or temp is harmless.
+  }
+}
+
+function requireLedger(stateDir: string, revision: number, text: string | undefined): Ledger {
+  if (text === undefined) return emptyLedger()
+  const parsed = parseLedger(text)
+  if ('ledger' in parsed) return parsed.ledger
+  const file = revisionFile(stateDir, revision)
+  if ('newerVersion' in parsed)
+    throw new PenvError({
+      code: 'LEDGER_NEWER',
+      message: `the ledger was written by a newer penv: ${file} has version ${parsed.newerVersion}`,
+      hint: 'To read it, run: npm install -g git-penv@latest',
+      details: { path: file, version: parsed.newerVersion },
+    })
+  throw new PenvError({
+    code: 'LEDGER_DAMAGED',
+    message: `the ledger is damaged: ${file}: ${parsed.damage}`,
+    facts: ['nothing was changed; the previous revision is kept beside it'],
+    hint: `To restore the previous revision, run: mv ${quoteForShell(file)} ${quoteForShell(`${file}.damaged`)}`,
+    details: { path: file, damage: parsed.damage },
+  })
+}
+
+function unreadable(path: string, cause: unknown): PenvError {
+  const errno = errnoOf(cause)
+  return new PenvError({
+    code: 'LEDGER_UNREADABLE',
+    message: `the ledger cannot be read: ${path} (${errno})`,
+    facts: ownerFacts(path),
+    details: { path, errno },
+    cause,
+  })
+}
+
+function ownerFacts(path: string): string[] {
+  try {
+    const { uid, mode } = statSync(path)
+    return [
+      `owner: uid ${uid}, mode ${(mode & 0o777).toString(8)}; this process runs as uid ${process.geteuid?.()}`,
+    ]
+  } catch {
+    return []
+  }
+}
+
+async function backOff(tries: number): Promise<void> {
+  const limit = Math.min(BACKOFF_LIMIT_MS, BACKOFF_MS * (tries + 1))
+  await delay(1 + Math.random() * limit)
+}
