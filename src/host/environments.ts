@@ -40,6 +40,11 @@ export async function findEnvironment(here: Here): Promise<Found> {
       ledger,
     }
   }
+  return findEnvironmentOfPlace(here)
+}
+
+/** The same for commands that act on the directory they are called in, run or no run. */
+export async function findEnvironmentOfPlace(here: Here): Promise<Found> {
   const known = await findKnownWorktree(here)
   if (known !== undefined) return known
   const place = locatePlace(here.cwd, here.env)
@@ -85,6 +90,7 @@ export function notAWorktree(found: Exclude<Found, { kind: 'environment' }>, goa
   return new PenvError({
     code: 'NOT_A_WORKTREE',
     message: `cannot ${goal}: ${found.reason}`,
+    details: { place: found.kind },
     ...(found.kind === 'main' ? { hint: 'To work isolated, run: git worktree add <path> -b <branch>' } : {}),
   })
 }
@@ -179,6 +185,15 @@ export async function changeEnvironment<T>(
 ): Promise<T> {
   const served = await findByRun(here)
   if (served !== undefined) return changeRecord(here.stateDir, served.record, transition)
+  return changeEnvironmentOfPlace(here, goal, transition)
+}
+
+/** The same for the directory alone, run or no run. */
+export async function changeEnvironmentOfPlace<T>(
+  here: Here,
+  goal: string,
+  transition: (ledger: Ledger, record: EnvironmentRecord) => { ledger: Ledger; value: T },
+): Promise<T> {
   const place = locatePlace(here.cwd, here.env)
   if (place.kind !== 'worktree') throw notAWorktree({ kind: place.kind, reason: reasonOf(place) }, goal)
   refuseForeignOwner(place.root)

@@ -146,7 +146,7 @@ function readText(file: string): string {
 }
 
 function findListenersByLsof(ports: readonly number[]): Listener[] {
-  const selectors = ports.flatMap(port => ['-iTCP:' + port])
+  const selectors = ports.flatMap(port => [`-iTCP:${port}`])
   const answer = spawnSync('lsof', ['-nP', '-sTCP:LISTEN', '-Fpcn', ...selectors], { encoding: 'utf8' })
   const found: Listener[] = []
   let pid: number | undefined

@@ -1,0 +1,60 @@
+// `penv down`: stops what the environment runs, by its own `down.sh`. Allocations and data stay.
+
+import { type Answer, type Context, skip } from '../context.ts'
+import { PenvError } from '../errors.ts'
+import { changeRecord, findEnvironmentOfPlace } from '../host/environments.ts'
+import {
+  hasScript,
+  prepareStage,
+  requireUsableScripts,
+  runLifecycleScript,
+  setStage,
+} from '../host/lifecycle.ts'
+import { beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
+import { listenForInterrupts } from '../host/scripts.ts'
+
+export async function down(context: Context, options: { timeoutMs?: number | undefined }): Promise<Answer> {
+  const found = await findEnvironmentOfPlace(context)
+  if (found.kind !== 'environment') return skip(context, found.reason)
+  const { record } = found
+  if (record === undefined) return skip(context, `${found.id} has never been up`)
+  const change: ChangeRecord = transition => changeRecord(context.stateDir, record, transition)
+  const begun = await beginRun(context, change, {
+    command: 'down',
+    flags: '',
+    state: undefined,
+    force: context.flags.force,
+    timeoutMs: options.timeoutMs,
+    note: context.note,
+  })
+  if (begun.kind === 'joined') {
+    if (begun.lastRun?.ok) return answerOf(record.id, true)
+    throw new PenvError({
+      code: 'DOWN_FAILED',
+      message: begun.lastRun?.error?.message ?? 'the "penv down" that this one waited for has failed',
+      details: { id: record.id, joined: true },
+    })
+  }
+  const interrupts = listenForInterrupts()
+  const stage = setStage(context, begun.record, begun.run, interrupts)
+  let result: RunResult = { ok: false, state: undefined }
+  try {
+    await prepareStage(context, stage)
+    requireUsableScripts(stage, ['down'])
+    const hasDown = hasScript(stage, 'down')
+    if (hasDown) await runLifecycleScript(context, stage, 'down', options)
+    else context.note('.preview/down.sh does not exist: nothing is stopped')
+    result = { ok: true, state: undefined }
+    return answerOf(record.id, hasDown)
+  } catch (error) {
+    if (error instanceof PenvError) result.error = error
+    throw error
+  } finally {
+    await endRun(change, begun.run, result)
+    interrupts.stop()
+  }
+}
+
+function answerOf(id: string, ran: boolean): Answer {
+  return { json: { id, ran }, text: ran ? `${id} is down` : '' }
+}

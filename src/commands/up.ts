@@ -1,0 +1,129 @@
+// `penv up`: provisions the environment of this worktree, and seeds it where asked. A second `up` meanwhile
+// joins the first.
+
+import { join } from 'node:path'
+import { type Answer, type Context, skip } from '../context.ts'
+import { type EnvironmentRecord, type LastRun, lookUp } from '../core/ledger.ts'
+import { type ErrorCode, PenvError } from '../errors.ts'
+import { mirrorEnvFile, startEnvFile } from '../host/environment-files.ts'
+import { changeEnvironmentOfPlace, changeRecord, findEnvironmentOfPlace } from '../host/environments.ts'
+import { excludeEnvFile } from '../host/git-exclude.ts'
+import { readLedger } from '../host/ledger-files.ts'
+import {
+  hasScript,
+  prepareStage,
+  requireUsableScripts,
+  runLifecycleScript,
+  type Stage,
+  setStage,
+} from '../host/lifecycle.ts'
+import { ENV_FILE_NAME, isFile, SCRIPTS_DIRECTORY_NAME } from '../host/paths.ts'
+import { beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
+import { listenForInterrupts } from '../host/scripts.ts'
+import { takeSnapshot } from '../host/snapshot.ts'
+import { describeHoldings } from './status.ts'
+
+export interface UpOptions {
+  seed?: boolean
+  migrate?: boolean
+  timeoutMs?: number | undefined
+}
+
+export async function up(context: Context, options: UpOptions): Promise<Answer> {
+  const found = await findEnvironmentOfPlace(context)
+  if (found.kind !== 'environment') return skip(context, found.reason)
+  const script = join(found.root, SCRIPTS_DIRECTORY_NAME, 'provision.sh')
+  if (!isFile(script)) throw noScripts(found.root)
+  const startedAt = Date.now()
+  const begun = await beginRun(
+    context,
+    transition => changeEnvironmentOfPlace(context, 'run "penv up"', transition),
+    {
+      command: 'up',
+      flags: [...(options.seed ? ['seed'] : []), ...(options.migrate === false ? ['no-migrate'] : [])].join(
+        ' ',
+      ),
+      state: 'provisioning',
+      force: context.flags.force,
+      timeoutMs: options.timeoutMs,
+      note: context.note,
+    },
+  )
+  if (begun.kind === 'joined') return answerOfJoined(begun.lastRun, begun.record)
+  const interrupts = listenForInterrupts()
+  const change: ChangeRecord = transition => changeRecord(context.stateDir, begun.record, transition)
+  const stage = setStage(context, begun.record, begun.run, interrupts)
+  let result: RunResult = { ok: false, state: 'failed' }
+  try {
+    const scripts = await provision(context, stage, options)
+    result = { ok: true, state: 'ready', fields: { scripts } }
+  } catch (error) {
+    if (error instanceof PenvError) result.error = error
+    throw error
+  } finally {
+    mirrorEnvFile(context.stateDir, stage.record.id, stage.root)
+    await endRun(change, begun.run, result)
+    interrupts.stop()
+  }
+  const record = lookUp((await readLedger(context.stateDir)).environments, begun.record.id) ?? begun.record
+  return answerOf(record, Date.now() - startedAt, false)
+}
+
+/** Returns the hash of the scripts that ran. */
+async function provision(context: Context, stage: Stage, options: UpOptions): Promise<string> {
+  const { record, root } = stage
+  await prepareStage(context, stage)
+  requireUsableScripts(stage, ['provision', 'seed'])
+  if (options.seed && !hasScript(stage, 'seed'))
+    context.note(`${SCRIPTS_DIRECTORY_NAME}/seed.sh does not exist: nothing is seeded`)
+  const scripts = takeSnapshot(context.stateDir, record.id, root)
+  if (excludeEnvFile(record.repo) === 'unwritable')
+    context.note(
+      `${ENV_FILE_NAME} is not kept out of git: ${join(record.repo, 'info', 'exclude')} cannot be written`,
+    )
+  const replaced = await startEnvFile(context.stateDir, record.id, root)
+  if (replaced) context.note(`${ENV_FILE_NAME} was a copy of another environment's: started afresh`)
+  const told = {
+    seed: options.seed === true,
+    noMigrate: options.migrate === false,
+    timeoutMs: options.timeoutMs,
+  }
+  await runLifecycleScript(context, stage, 'provision', told)
+  if (options.seed && hasScript(stage, 'seed')) await runLifecycleScript(context, stage, 'seed', told)
+  return scripts
+}
+
+function noScripts(root: string): PenvError {
+  return new PenvError({
+    code: 'NO_SCRIPTS',
+    message: `no lifecycle scripts: ${root} has no ${SCRIPTS_DIRECTORY_NAME}/provision.sh on this branch`,
+    hint: 'To see what scripts look like, read: samples/preview and contract/CONTRACT.md of penv',
+    details: { root },
+  })
+}
+
+function answerOfJoined(lastRun: LastRun | undefined, record: EnvironmentRecord | undefined): Answer {
+  if (lastRun?.ok && record !== undefined) return answerOf(record, undefined, true)
+  throw new PenvError({
+    code: (lastRun?.error?.code ?? 'PROVISION_FAILED') as ErrorCode,
+    message: lastRun?.error?.message ?? 'the "penv up" that this one waited for has failed',
+    hint: 'To retry, run: penv up',
+    details: { ...lastRun?.error?.details, joined: true },
+  })
+}
+
+function answerOf(record: EnvironmentRecord, elapsedMs: number | undefined, joined: boolean): Answer {
+  const holdings = describeHoldings(record)
+  const time = elapsedMs === undefined ? '' : ` in ${(elapsedMs / 1000).toFixed(1)} s`
+  return {
+    json: {
+      id: record.id,
+      state: record.state,
+      root: record.root,
+      branch: record.branch,
+      ...holdings.json,
+      joined,
+    },
+    text: [`${record.id} is ready${time}`, ...holdings.lines].join('\n'),
+  }
+}

@@ -1,0 +1,55 @@
+// What a command starts from, gathered once: directory, environment, state directory, this program, and how
+// to tell the story. With cli.ts the only reader of process.env and process.cwd().
+
+import { dirname, join } from 'node:path'
+import { findRealPath, findStateDirectory, type Here } from './host/paths.ts'
+
+export interface Flags {
+  json: boolean
+  verbose: boolean
+  quiet: boolean
+  force: boolean
+}
+
+export interface Context extends Here {
+  flags: Flags
+  /** The file of this program. */
+  program: string
+  /** The adapters that are shipped with it. */
+  shippedAdapters: string
+  /** A person is at the terminal, so that a script may ask. */
+  interactive: boolean
+  /** One line of the story, for stderr. */
+  note: (line: string) => void
+  /** Output of a lifecycle script, for stderr. */
+  showOutput: (bytes: Uint8Array) => void
+}
+
+/** What an answer is made of: one value, in two renderings. */
+export interface Answer {
+  json: unknown
+  /** Empty prints nothing. */
+  text: string
+  exit?: number
+}
+
+export function gatherContext(flags: Flags, tell: Pick<Context, 'note' | 'showOutput'>): Context {
+  const program = findRealPath(process.argv[1] ?? '') ?? process.argv[1] ?? ''
+  const env = process.env
+  return {
+    flags,
+    cwd: process.cwd(),
+    env,
+    stateDir: findStateDirectory(env),
+    program,
+    shippedAdapters: join(dirname(program), '..', 'contract', 'adapters'),
+    interactive: process.stdin.isTTY === true && process.stderr.isTTY === true && !flags.json,
+    ...tell,
+  }
+}
+
+/** The answer of a command that has nothing to do here. */
+export function skip(context: Context, reason: string): Answer {
+  context.note(`nothing to do: ${reason}`)
+  return { json: { skipped: true, reason }, text: '' }
+}

@@ -1,0 +1,89 @@
+// Which variables name a resource (a host, port, database, index), and which of them two checkouts share.
+// Pure. Only keys leave this file: values may be secrets.
+
+export interface SharedResource {
+  key: string
+  /** `equal`: the environment points at main's. `unset`: the app would fall back to main's value. */
+  how: 'equal' | 'unset'
+  /** The file of the main checkout that sets it. */
+  file: string
+}
+
+const HOST_PART = /(^|_)(HOST|HOSTNAME|ADDR|ADDRESS|SERVER|PORT)$/i
+const SLICE_PART =
+  /(^|_)(DB|DATABASE|DBNAME|DB_NAME|DATABASE_NAME|NAMESPACE|INDEX|PREFIX|BUCKET|VHOST|SCHEMA|TOPIC|QUEUE|KEYSPACE|DB_INDEX)$/i
+const PORT_PART = /(^|_)PORT$/i
+const LOCATION_PART = /(^|_)(URL|URI|DSN|ENDPOINT|BROKERS|SERVERS|CONNECTION|CONNECTION_STRING)$/i
+const FILE_URL = /^(file|sqlite3?):/i
+const URL_SHAPE = /^[a-z][a-z0-9+.-]*:\/\//i
+
+/** Whether this variable names a resource by its key or the shape of its value. */
+export function namesResource(key: string, value: string): boolean {
+  if (value === '') return false
+  if (FILE_URL.test(value)) return true
+  if (URL_SHAPE.test(value)) return !isElsewhere(value)
+  return HOST_PART.test(key) || SLICE_PART.test(key) || LOCATION_PART.test(key)
+}
+
+/** A web address that is not on this machine is a service of somebody else, not a resource of the checkout. */
+function isElsewhere(value: string): boolean {
+  const match = /^https?:\/\/(?:[^@/]*@)?(\[[^\]]*\]|[^:/?#]*)/i.exec(value)
+  if (match === null) return false
+  const host = (match[1] ?? '').toLowerCase()
+  return !/^(localhost|.*\.localhost|.*\.local|.*\.test|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\]|host\.docker\.internal|[^.]*)$/.test(
+    host,
+  )
+}
+
+/** The parts of one resource share what stands before the part's name: `DB_` of DB_HOST and DB_PORT. */
+function groupOf(key: string): string | undefined {
+  const part = [SLICE_PART, HOST_PART].find(pattern => pattern.test(key))
+  return part === undefined ? undefined : key.replace(part, '')
+}
+
+/**
+ * Resources of the main checkout that this environment does not keep apart.
+ * Host and port may be the same where the database, index or prefix of the same group differs: that is how a
+ * shared server is used.
+ * @param allowed keys that the repository lists in `.preview/shared`
+ */
+export function findSharedResources(
+  own: ReadonlyMap<string, string>,
+  main: ReadonlyMap<string, { value: string; file: string }>,
+  allowed: ReadonlySet<string>,
+): SharedResource[] {
+  const separated = new Set<string>()
+  for (const [key, { value }] of main) {
+    const group = groupOf(key)
+    const ours = own.get(key)
+    if (group !== undefined && SLICE_PART.test(key) && ours !== undefined && ours !== value)
+      separated.add(group)
+  }
+  const shared: SharedResource[] = []
+  for (const [key, { value, file }] of main) {
+    if (allowed.has(key) || key.startsWith('PENV_') || !namesResource(key, value)) continue
+    const group = groupOf(key)
+    const isServerPart = HOST_PART.test(key) && group !== undefined && group !== ''
+    if (isServerPart && separated.has(group)) continue
+    // A host alone says nothing: the port or the database beside it decides.
+    if (HOST_PART.test(key) && !PORT_PART.test(key) && isLocalHost(value)) continue
+    const ours = own.get(key)
+    if (ours === undefined) shared.push({ key, how: 'unset', file })
+    else if (ours === value) shared.push({ key, how: 'equal', file })
+  }
+  return shared
+}
+
+function isLocalHost(value: string): boolean {
+  return /^(localhost|127\.0\.0\.1|0\.0\.0\.0|::1?|\[::1?\])$/i.test(value)
+}
+
+/** The keys of `.preview/shared`: one a line, `#` starts a comment. */
+export function parseSharedList(text: string): Set<string> {
+  return new Set(
+    text
+      .split(/\r?\n/)
+      .map(line => line.replace(/#.*/, '').trim())
+      .filter(line => line !== ''),
+  )
+}

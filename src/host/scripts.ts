@@ -1,0 +1,227 @@
+// Runs one lifecycle script in a process group of its own, and ends that group on signals and timeouts.
+// Output goes to the log file first and is shown from there, so that a background process that outlives the
+// script, or penv, never holds a pipe. Nothing here decides what is run.
+
+import { closeSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { execa } from 'execa'
+import { parseShebang } from '../core/script-env.ts'
+import { PenvError } from '../errors.ts'
+import { errnoOf } from './paths.ts'
+import { readStartTime } from './processes.ts'
+
+/** How long a script may take to end after each signal. */
+export const GRACE_MS = 5000
+const TAIL_MS = 40
+const GROUP_POLL_MS = 20
+
+// The shell waits for a word from us before it becomes the script: had penv been killed before it wrote down
+// the process id, the read fails and the script never runs. Arguments are data, so no text is built.
+const WAIT_THEN_BECOME = 'read -r go <&3 || exit 125; exec 3<&- "$@"'
+
+export interface ScriptCall {
+  file: string
+  args: readonly string[]
+  cwd: string
+  env: Record<string, string>
+  logFile: string
+  /** Where the process is written down while it runs, for whoever takes over after a kill. */
+  pidFile: string
+  /** A person is at the terminal: the script may ask. */
+  interactive: boolean
+  timeoutMs: number | undefined
+  interrupts: Interrupts
+  onOutput: (bytes: Uint8Array) => void
+}
+
+export interface ScriptEnd {
+  exitCode: number | undefined
+  signal: string | undefined
+  timedOut: boolean
+}
+
+/** Signals that ask penv to stop; the first one decides its exit code. */
+export interface Interrupts {
+  first: () => NodeJS.Signals | undefined
+  /** Calls back at each further signal too; returns how to stop listening. */
+  listen: (onSignal: (signal: NodeJS.Signals) => void) => () => void
+  stop: () => void
+}
+
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+export function listenForInterrupts(): Interrupts {
+  let first: NodeJS.Signals | undefined
+  const listeners = new Set<(signal: NodeJS.Signals) => void>()
+  const receive = (signal: NodeJS.Signals) => {
+    first ??= signal
+    for (const listener of listeners) listener(signal)
+  }
+  for (const signal of STOP_SIGNALS) process.on(signal, receive)
+  return {
+    first: () => first,
+    listen: onSignal => {
+      listeners.add(onSignal)
+      return () => listeners.delete(onSignal)
+    },
+    stop: () => {
+      for (const signal of STOP_SIGNALS) process.off(signal, receive)
+    },
+  }
+}
+
+export async function runScript(call: ScriptCall): Promise<ScriptEnd> {
+  const interpreter = parseShebang(readFileSync(call.file, 'utf8'))
+  const log = openSync(call.logFile, 'ax', 0o600)
+  const tail = followFile(call.logFile, call.onOutput)
+  try {
+    const child = execa(
+      '/bin/sh',
+      ['-c', WAIT_THEN_BECOME, 'penv', interpreter.command, ...interpreter.args, call.file, ...call.args],
+      {
+        cwd: call.cwd,
+        env: call.env,
+        extendEnv: false,
+        detached: true,
+        cleanup: false,
+        reject: false,
+        buffer: false,
+        // The types list only small descriptors; any is passed on as it is.
+        stdio: [call.interactive ? 'inherit' : 'ignore', log as 3, log as 3, 'pipe'],
+      },
+    )
+    const { pid } = child
+    if (pid === undefined) throw (await child).cause ?? new Error('the script could not be started')
+    writeFileSync(call.pidFile, `${pid} ${readStartTime(pid) ?? ''}\n`, { mode: 0o600 })
+    const gate = child.stdio[3] as unknown as NodeJS.WritableStream
+    gate.on('error', () => {})
+    gate.end('go\n')
+    return await superviseGroup(pid, call, child)
+  } finally {
+    closeSync(log)
+    tail.finish()
+    rmSync(call.pidFile, { force: true })
+  }
+}
+
+async function superviseGroup(
+  pid: number,
+  call: ScriptCall,
+  child: PromiseLike<{ exitCode?: number | undefined; signal?: string | undefined }>,
+): Promise<ScriptEnd> {
+  let timedOut = false
+  let stopping: Promise<void> | undefined
+  let hurry = () => {}
+  const stop = (signal: NodeJS.Signals) => {
+    if (stopping !== undefined) return hurry()
+    const skips: (() => void)[] = []
+    hurry = () =>
+      skips.splice(0).forEach(skip => {
+        skip()
+      })
+    stopping = endGroup(pid, signal, () => new Promise(skip => skips.push(skip)))
+  }
+  const unlisten = call.interrupts.listen(stop)
+  const early = call.interrupts.first()
+  if (early !== undefined) stop(early)
+  const timer =
+    call.timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => {
+          timedOut = true
+          stop('SIGTERM')
+        }, call.timeoutMs)
+  try {
+    const end = await child
+    await stopping
+    return { exitCode: end.exitCode, signal: end.signal, timedOut }
+  } finally {
+    clearTimeout(timer)
+    unlisten()
+  }
+}
+
+/** The signal itself, then TERM, then KILL, each after a grace that another signal cuts short. */
+async function endGroup(pid: number, signal: NodeJS.Signals, skipped: () => Promise<void>): Promise<void> {
+  const sequence = [...new Set<NodeJS.Signals>([signal, 'SIGTERM', 'SIGKILL'])]
+  for (const next of sequence) {
+    if (!signalGroup(pid, next)) return
+    // The leader may be gone while its children ignore INT, as background jobs of a shell do: no grace for those.
+    const isLeaderGone = () => next === 'SIGINT' && readStartTime(pid) === undefined
+    const deadline = Date.now() + GRACE_MS
+    const skip = skipped().then(() => true)
+    while (Date.now() < deadline && isGroupAlive(pid) && !isLeaderGone())
+      if (await Promise.race([skip, delay(GROUP_POLL_MS, false)])) break
+  }
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    process.kill(-pid, signal)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isGroupAlive(pid: number): boolean {
+  try {
+    process.kill(-pid, 0)
+    return true
+  } catch (error) {
+    return errnoOf(error) === 'EPERM'
+  }
+}
+
+/** Ends the script that a killed penv left running, so that two of them never work on one environment. */
+export async function endLeftoverScript(pidFile: string): Promise<boolean> {
+  let text: string
+  try {
+    text = readFileSync(pidFile, 'utf8')
+  } catch {
+    return false
+  }
+  const [pid, startTime] = splitOnce(text.trim())
+  const isRunning = startTime !== '' && readStartTime(Number(pid)) === startTime
+  if (isRunning) await endGroup(Number(pid), 'SIGTERM', () => new Promise(() => {}))
+  rmSync(pidFile, { force: true })
+  return isRunning
+}
+
+function splitOnce(text: string): [string, string] {
+  const at = text.indexOf(' ')
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+/** Shows what is appended to a file until `finish`, which shows the rest. */
+function followFile(file: string, onBytes: (bytes: Uint8Array) => void): { finish: () => void } {
+  const descriptor = openSync(file, 'r')
+  const buffer = Buffer.alloc(65_536)
+  const drain = () => {
+    for (let count = 1; count > 0; ) {
+      count = readSync(descriptor, buffer, 0, buffer.length, null)
+      if (count > 0) onBytes(Uint8Array.from(buffer.subarray(0, count)))
+    }
+  }
+  const timer = setInterval(drain, TAIL_MS)
+  return {
+    finish: () => {
+      clearInterval(timer)
+      drain()
+      closeSync(descriptor)
+    },
+  }
+}
+
+/** Refuses scripts that no interpreter would read: CRLF line ends. Called before anything runs. */
+export function requireUnixLineEnds(files: readonly string[]): void {
+  for (const file of files) {
+    if (!readFileSync(file, 'latin1').includes('\r\n')) continue
+    throw new PenvError({
+      code: 'SCRIPT_UNUSABLE',
+      message: `${file} has CRLF line ends, which its interpreter cannot read; nothing was run`,
+      hint: 'To keep git from converting it, run: echo "*.sh text eol=lf" >> .gitattributes && git add --renormalize .',
+      details: { script: file },
+    })
+  }
+}
