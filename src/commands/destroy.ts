@@ -16,7 +16,12 @@ import { quoteForShell } from '../core/shell-words.ts'
 import { PenvError } from '../errors.ts'
 import { removeEnvFileIfOurs } from '../host/env-file.ts'
 import { restoreEnvFile } from '../host/environment-files.ts'
-import { changeRecord, findEnvironmentOfPlace, findWorktreeOf } from '../host/environments.ts'
+import {
+  changeEnvironmentOfPlace,
+  changeRecord,
+  findEnvironmentOfPlace,
+  findWorktreeOf,
+} from '../host/environments.ts'
 import { askGit } from '../host/git.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import {
@@ -48,7 +53,12 @@ export async function destroy(context: Context, options: DestroyOptions): Promis
   const worktree = findWorktreeOf(record)
   if (options.worktree && worktree !== undefined) refuseUncommittedWork(context, record, worktree)
   const change: ChangeRecord = transition => changeRecord(context.stateDir, record, transition)
-  const begun = await beginRun(context, change, {
+  // From the worktree itself the record follows a move before anything runs.
+  const begin: ChangeRecord =
+    found === undefined
+      ? change
+      : transition => changeEnvironmentOfPlace(context, 'run "penv destroy"', transition)
+  const begun = await beginRun(context, begin, {
     command: 'destroy',
     flags: '',
     state: 'destroying',

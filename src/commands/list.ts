@@ -1,12 +1,12 @@
 // `penv list`: all environments of this machine, of all repositories, with the path where each is now.
 
 import type { Answer, Context } from '../context.ts'
+import { describeHoldings } from '../core/holdings.ts'
 import { type EnvironmentRecord, recordsOf } from '../core/ledger.ts'
 import { formatTable, shortenHome } from '../core/table.ts'
 import { findWorktreeOf } from '../host/environments.ts'
 import { readBranch } from '../host/git.ts'
 import { readLedger } from '../host/ledger-files.ts'
-import { describeHoldings } from './status.ts'
 
 export async function list(context: Context): Promise<Answer> {
   const envs = recordsOf(await readLedger(context.stateDir))

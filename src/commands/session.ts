@@ -4,11 +4,12 @@
 import { join } from 'node:path'
 import type { Answer, Context } from '../context.ts'
 import { composeBriefing } from '../core/briefing.ts'
+import { listEnvKeys } from '../core/env-entries.ts'
 import { PenvError } from '../errors.ts'
+import { readEnvFile } from '../host/env-file.ts'
 import { findEnvironmentOfPlace } from '../host/environments.ts'
 import { readBranch } from '../host/git.ts'
 import { ENV_FILE_NAME, isFile, SCRIPTS_DIRECTORY_NAME } from '../host/paths.ts'
-import { listEnvKeys } from './status.ts'
 
 export async function session(context: Context): Promise<Answer> {
   try {
@@ -29,7 +30,7 @@ async function describeSession(context: Context): Promise<Answer> {
     root,
     branch: paths === undefined ? '' : readBranch(paths.gitDir),
     record,
-    keys: listEnvKeys(join(root, ENV_FILE_NAME)),
+    keys: listEnvKeys(readEnvFile(join(root, ENV_FILE_NAME)) ?? ''),
     hasScripts: isFile(join(root, SCRIPTS_DIRECTORY_NAME, 'provision.sh')),
   })
   return {

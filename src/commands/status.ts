@@ -2,8 +2,9 @@
 
 import { join } from 'node:path'
 import { type Answer, type Context, skip } from '../context.ts'
-import { parseEnvText } from '../core/env-entries.ts'
-import { type EnvironmentRecord, recordsOf } from '../core/ledger.ts'
+import { listEnvKeys } from '../core/env-entries.ts'
+import { describeHoldings } from '../core/holdings.ts'
+import { recordsOf } from '../core/ledger.ts'
 import { readEnvFile } from '../host/env-file.ts'
 import { findEnvironment } from '../host/environments.ts'
 import { readBranch, readDetachedCommit } from '../host/git.ts'
@@ -17,7 +18,7 @@ export async function status(context: Context): Promise<Answer> {
   const branch = gitDir === undefined ? '' : readBranch(gitDir)
   const commit = gitDir === undefined || branch !== '' ? '' : readDetachedCommit(gitDir)
   const holdings = describeHoldings(record)
-  const keys = listEnvKeys(join(root, ENV_FILE_NAME))
+  const keys = listEnvKeys(readEnvFile(join(root, ENV_FILE_NAME)) ?? '')
   const orphans =
     record === undefined && found.ledger ? recordsOf(found.ledger).filter(other => other.root === root) : []
   const state = record?.state ?? 'none'
@@ -55,32 +56,5 @@ export async function status(context: Context): Promise<Answer> {
         orphan => `  orphan  ${orphan.id}, of an earlier worktree at this path: penv destroy ${orphan.id}`,
       ),
     ].join('\n'),
-  }
-}
-
-/** Keys only: the values may be secrets. */
-export function listEnvKeys(file: string): string[] {
-  const text = readEnvFile(file)
-  if (text === undefined) return []
-  return [...new Set(parseEnvText(text).entries.flatMap(entry => entry.variable?.key ?? []))]
-}
-
-/** The allocations of a record, for JSON and as the lines of a small table. */
-export function describeHoldings(record: EnvironmentRecord | undefined): {
-  json: { ports: Record<string, number>; indexes: Record<string, number>; names: Record<string, string> }
-  lines: string[]
-} {
-  const ports = record?.ports ?? {}
-  const indexes = Object.fromEntries(
-    Object.entries(record?.indexes ?? {}).map(([name, { value }]) => [name, value]),
-  )
-  const names = record?.names ?? {}
-  return {
-    json: { ports, indexes, names },
-    lines: [
-      ...Object.entries(ports).map(([name, port]) => `  port    ${name} ${port}`),
-      ...Object.entries(indexes).map(([name, index]) => `  index   ${name} ${index}`),
-      ...Object.values(names).map(name => `  name    ${name}`),
-    ],
   }
 }

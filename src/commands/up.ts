@@ -3,6 +3,7 @@
 
 import { join } from 'node:path'
 import { type Answer, type Context, skip } from '../context.ts'
+import { describeHoldings } from '../core/holdings.ts'
 import { type EnvironmentRecord, type LastRun, lookUp } from '../core/ledger.ts'
 import { type ErrorCode, PenvError } from '../errors.ts'
 import { mirrorEnvFile, startEnvFile } from '../host/environment-files.ts'
@@ -21,7 +22,6 @@ import { ENV_FILE_NAME, isFile, SCRIPTS_DIRECTORY_NAME } from '../host/paths.ts'
 import { beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
 import { listenForInterrupts } from '../host/scripts.ts'
 import { takeSnapshot } from '../host/snapshot.ts'
-import { describeHoldings } from './status.ts'
 
 export interface UpOptions {
   seed?: boolean
@@ -56,12 +56,12 @@ export async function up(context: Context, options: UpOptions): Promise<Answer> 
   let result: RunResult = { ok: false, state: 'failed' }
   try {
     const scripts = await provision(context, stage, options)
+    await mirrorEnvFile(context.stateDir, stage.record.id, stage.root)
     result = { ok: true, state: 'ready', fields: { scripts } }
   } catch (error) {
     if (error instanceof PenvError) result.error = error
     throw error
   } finally {
-    mirrorEnvFile(context.stateDir, stage.record.id, stage.root)
     await endRun(change, begun.run, result)
     interrupts.stop()
   }

@@ -105,3 +105,8 @@ function isQuoteClosed(text: string, at: number): boolean {
   AFTER_QUOTE.lastIndex = at + 1
   return AFTER_QUOTE.test(text)
 }
+
+/** The keys in their order, each once. Keys only: values may be secrets. */
+export function listEnvKeys(text: string): string[] {
+  return [...new Set(parseEnvText(text).entries.flatMap(({ variable }) => variable?.key ?? []))]
+}

@@ -172,15 +172,18 @@ function explore(
 
 const highestOf = (revisions: readonly number[]) => Math.max(0, ...revisions)
 
-/** The commit rule without its second look after reading. */
+/** The commit rule without its second look after reading: that look sees what the first one saw. */
 const withoutLookAfterReading: Commit = (store, change, kept = KEPT_REVISIONS) => {
+  let first: number[] | undefined
   let looks = 0
-  const blind: RevisionStore = {
-    ...store,
-    list: () => (++looks === 2 ? remembered : (remembered = store.list())),
+  const list = () => {
+    looks++
+    if (looks === 2 && first !== undefined) return first
+    const revisions = store.list()
+    first ??= revisions
+    return revisions
   }
-  let remembered: number[] = []
-  return tryCommit(blind, change, kept)
+  return tryCommit({ ...store, list }, change, kept)
 }
 
 /** The commit rule that asks, after linking, whether the revision it read still exists. */
