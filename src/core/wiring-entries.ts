@@ -1,0 +1,162 @@
+// penv's entries in the JSON and TOML files of other programs: their shape, and how they are found again.
+// The shapes are those of the programs' own documents, named at each; nothing here touches text.
+import { countCommand, isOnlyCommand } from './command-line.ts'
+import type { JsonObject, JsonPath, JsonValue } from './json-document.ts'
+import { commandItem, type FoundEntry, type ItemWant, type JsonWants } from './wiring-json.ts'
+import { DESTROY, SESSION, SESSION_JSON, UP } from './wiring-text.ts'
+import type { TomlFile } from './wiring-toml.ts'
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What an object itself has: never what a key named `__proto__` would lend it. */
+function field(value: JsonValue | undefined, key: string): JsonValue | undefined {
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+function isSameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, index) => isSameJson(item, b[index]))
+  if (!isObject(a) || !isObject(b)) return a === b
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every(key => isSameJson(field(a, key), field(b, key)))
+}
+
+function listAt(root: JsonValue, path: readonly string[]): readonly JsonValue[] {
+  const value = path.reduce<JsonValue | undefined>(field, root)
+  return Array.isArray(value) ? value : []
+}
+
+/** A hook that runs at the start of a session: groups of hooks, of which one group is penv's. */
+function sessionHook(command: string, hook: JsonObject, matcher?: string): ItemWant {
+  const inner: JsonObject = { ...hook, command }
+  const group: JsonObject = { ...(matcher === undefined ? {} : { matcher }), hooks: [inner] }
+  const isCall = (value: JsonValue | undefined): value is string =>
+    typeof value === 'string' && countCommand(value, SESSION) > 0
+  const findInGroup = (item: JsonValue, index: number): FoundEntry[] => {
+    const bare = field(item, 'command')
+    // An older shape, without a group around it.
+    if (isCall(bare)) return [{ at: [index], isCurrent: false, isOurs: isOnlyCommand(bare, SESSION) }]
+    const hooks = field(item, 'hooks')
+    if (!Array.isArray(hooks)) return []
+    return hooks.flatMap((other: JsonValue, place: number) => {
+      const call = field(other, 'command')
+      if (!isCall(call)) return []
+      const isAlone = hooks.length === 1
+      const at: JsonPath = isAlone ? [index] : [index, 'hooks', place]
+      return [
+        {
+          at,
+          isCurrent: isAlone ? isSameJson(item, group) : call === command,
+          isOurs: isOnlyCommand(call, SESSION),
+        },
+      ]
+    })
+  }
+  return { path: ['hooks', 'SessionStart'], item: group, find: list => list.flatMap(findInGroup) }
+}
+
+const SESSION_SOURCES = 'startup|resume|clear|compact'
+
+/** Claude Code, hooks reference: the timeout is in seconds. */
+export const claudeSession: JsonWants = () => [
+  sessionHook(SESSION, { type: 'command', command: '', timeout: 120 }, SESSION_SOURCES),
+]
+
+/** Codex, hooks page: the same shape as Claude Code's. */
+export const codexSession: JsonWants = claudeSession
+
+/** Gemini CLI, hooks reference: milliseconds; a matcher of a lifecycle event is one exact word, so there is none. */
+export const geminiSession: JsonWants = () => [
+  sessionHook(SESSION_JSON, { name: 'penv', type: 'command', command: '', timeout: 120_000 }),
+]
+
+/** Cursor, worktrees page: the key with the system's name wins over the plain one. */
+export const cursorSetup: JsonWants = root => {
+  const chosen = field(root, 'setup-worktree-unix') === undefined ? 'setup-worktree' : 'setup-worktree-unix'
+  const wants = ['setup-worktree', 'setup-worktree-unix'].map(key => commandItem([key], UP))
+  return wants.filter(want => want.path[0] === chosen || want.find(listAt(root, want.path)).length > 0)
+}
+
+export const wtCommands: JsonWants = () => [
+  commandItem(['setup-worktree'], UP),
+  commandItem(['teardown-worktree'], DESTROY),
+]
+
+/** Superset, setup and teardown scripts. */
+export const supersetCommands: JsonWants = () => [
+  commandItem(['setup'], UP),
+  commandItem(['teardown'], DESTROY),
+]
+
+/** phantom, configuration. */
+export const phantomCommands: JsonWants = () => [
+  commandItem(['postCreate', 'commands'], UP),
+  commandItem(['preDelete', 'commands'], DESTROY),
+]
+
+/** Conductor, scripts in conductor.json: one command line each. */
+export const conductorScripts: JsonWants = () => [
+  { path: ['scripts', 'setup'], command: UP },
+  { path: ['scripts', 'archive'], command: DESTROY },
+]
+
+/** T3 Code runs the first script that asks for it when a worktree is made, and no other: a script that is there runs penv too. */
+export const t3Script: JsonWants = root => {
+  const scripts = listAt(root, ['scripts'])
+  const runs = (script: JsonValue) => field(script, 'runOnWorktreeCreate') === true
+  const call = (script: JsonValue) => String(field(script, 'command') ?? '')
+  const find = (list: readonly JsonValue[]) =>
+    list.flatMap((script, index) =>
+      isOnlyCommand(call(script), UP) && (runs(script) || field(script, 'name') === 'penv')
+        ? [{ at: [index], isCurrent: runs(script), isOurs: true }]
+        : [],
+    )
+  const first = scripts.findIndex(runs)
+  if (first >= 0 && find(scripts).length === 0) return [{ path: ['scripts', first, 'command'], command: UP }]
+  return [{ path: ['scripts'], item: { name: 'penv', command: UP, runOnWorktreeCreate: true }, find }]
+}
+
+/** VS Code, tasks: started by hand, because what runs by itself needs trust. */
+export const vscodeTask: JsonWants = () => {
+  const item = { label: UP, type: 'shell', command: UP, problemMatcher: [] }
+  const find = (list: readonly JsonValue[]) =>
+    list.flatMap((task, index) => {
+      const call = String(field(task, 'command') ?? '')
+      if (countCommand(call, UP) === 0) return []
+      return [{ at: [index], isCurrent: true, isOurs: field(task, 'label') === UP }]
+    })
+  return [{ path: ['tasks'], item, find }]
+}
+
+/** Codex app, local environments: it rewrites the file, and states every script even when it is empty. */
+export const codexEnvironment = (project: string): TomlFile => ({
+  wants: [
+    { table: 'setup', key: 'script', value: UP, kind: 'command' },
+    { table: 'cleanup', key: 'script', value: DESTROY, kind: 'command' },
+  ],
+  preface: `version = 1\nname = ${JSON.stringify(project)}`,
+  keepsEmpty: true,
+})
+
+/** Conductor, settings of a repository. */
+export const conductorSettings: TomlFile = {
+  wants: [
+    { table: 'scripts', key: 'setup', value: UP, kind: 'command' },
+    { table: 'scripts', key: 'archive', value: DESTROY, kind: 'command' },
+  ],
+}
+
+/** worktrunk, hooks: tables of named commands. */
+export const worktrunkHooks: TomlFile = {
+  wants: [
+    { table: 'post-start', key: 'penv', value: UP, kind: 'command', anyKey: true },
+    { table: 'pre-remove', key: 'penv', value: DESTROY, kind: 'command', anyKey: true },
+  ],
+}
+
+/** mise, environments. */
+export const miseEnv: TomlFile = {
+  wants: [{ table: 'env', key: '_.file', value: '.env.preview', kind: 'text' }],
+}
