@@ -1,7 +1,7 @@
 // penv's entries in the JSON and TOML files of other programs: their shape, and how they are found again.
 // The shapes are those of the programs' own documents, named at each; nothing here touches text.
 import { countCommand, isOnlyCommand } from './command-line.ts'
-import type { JsonObject, JsonPath, JsonValue } from './json-document.ts'
+import type { JsonObject, JsonValue } from './json-document.ts'
 import { commandItem, type FoundEntry, type ItemWant, type JsonWants } from './wiring-json.ts'
 import { DESTROY, SESSION, SESSION_JSON, UP } from './wiring-text.ts'
 import type { TomlFile } from './wiring-toml.ts'
@@ -13,6 +13,12 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
 /** What an object itself has: never what a key named `__proto__` would lend it. */
 function field(value: JsonValue | undefined, key: string): JsonValue | undefined {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+/** The command line of a script, a task or a hook; empty where it has none. */
+function commandOf(value: JsonValue): string {
+  const command = field(value, 'command')
+  return typeof command === 'string' ? command : ''
 }
 
 function isSameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
@@ -29,39 +35,28 @@ function listAt(root: JsonValue, path: readonly string[]): readonly JsonValue[] 
 }
 
 /** A hook that runs at the start of a session: groups of hooks, of which one group is penv's. */
-function sessionHook(command: string, hook: JsonObject, matcher?: string): ItemWant {
-  const inner: JsonObject = { ...hook, command }
-  const group: JsonObject = { ...(matcher === undefined ? {} : { matcher }), hooks: [inner] }
-  const isCall = (value: JsonValue | undefined): value is string =>
-    typeof value === 'string' && countCommand(value, SESSION) > 0
+function sessionHook(hook: JsonObject & { command: string }, matcher?: string): ItemWant {
+  const group: JsonObject = { ...(matcher === undefined ? {} : { matcher }), hooks: [hook] }
+  const isCall = (value: JsonValue) => countCommand(commandOf(value), SESSION) > 0
   const findInGroup = (item: JsonValue, index: number): FoundEntry[] => {
-    const bare = field(item, 'command')
     // An older shape, without a group around it.
-    if (isCall(bare)) return [{ at: [index], isCurrent: false, isOurs: isOnlyCommand(bare, SESSION) }]
+    if (isCall(item)) return [{ at: [index], isCurrent: false, isOurs: true }]
     const hooks = field(item, 'hooks')
     if (!Array.isArray(hooks)) return []
-    return hooks.flatMap((other: JsonValue, place: number) => {
-      const call = field(other, 'command')
-      if (!isCall(call)) return []
-      const isAlone = hooks.length === 1
-      const at: JsonPath = isAlone ? [index] : [index, 'hooks', place]
-      return [
-        {
-          at,
-          isCurrent: isAlone ? isSameJson(item, group) : call === command,
-          isOurs: isOnlyCommand(call, SESSION),
-        },
-      ]
+    return hooks.flatMap((other: JsonValue, place: number): FoundEntry[] => {
+      if (!isCall(other)) return []
+      // A line that calls penv among others is somebody's own arrangement.
+      if (!isOnlyCommand(commandOf(other), SESSION)) return [{ at: [], isCurrent: true, isOurs: false }]
+      if (hooks.length === 1) return [{ at: [index], isCurrent: isSameJson(item, group), isOurs: true }]
+      return [{ at: [index, 'hooks', place], isCurrent: commandOf(other) === hook.command, isOurs: true }]
     })
   }
   return { path: ['hooks', 'SessionStart'], item: group, find: list => list.flatMap(findInGroup) }
 }
 
-const SESSION_SOURCES = 'startup|resume|clear|compact'
-
 /** Claude Code, hooks reference: the timeout is in seconds. */
 export const claudeSession: JsonWants = () => [
-  sessionHook(SESSION, { type: 'command', command: '', timeout: 120 }, SESSION_SOURCES),
+  sessionHook({ type: 'command', command: SESSION, timeout: 120 }, 'startup|resume|clear|compact'),
 ]
 
 /** Codex, hooks page: the same shape as Claude Code's. */
@@ -69,7 +64,7 @@ export const codexSession: JsonWants = claudeSession
 
 /** Gemini CLI, hooks reference: milliseconds; a matcher of a lifecycle event is one exact word, so there is none. */
 export const geminiSession: JsonWants = () => [
-  sessionHook(SESSION_JSON, { name: 'penv', type: 'command', command: '', timeout: 120_000 }),
+  sessionHook({ name: 'penv', type: 'command', command: SESSION_JSON, timeout: 120_000 }),
 ]
 
 /** Cursor, worktrees page: the key with the system's name wins over the plain one. */
@@ -106,10 +101,9 @@ export const conductorScripts: JsonWants = () => [
 export const t3Script: JsonWants = root => {
   const scripts = listAt(root, ['scripts'])
   const runs = (script: JsonValue) => field(script, 'runOnWorktreeCreate') === true
-  const call = (script: JsonValue) => String(field(script, 'command') ?? '')
   const find = (list: readonly JsonValue[]) =>
     list.flatMap((script, index) =>
-      isOnlyCommand(call(script), UP) && (runs(script) || field(script, 'name') === 'penv')
+      isOnlyCommand(commandOf(script), UP) && (runs(script) || field(script, 'name') === 'penv')
         ? [{ at: [index], isCurrent: runs(script), isOurs: true }]
         : [],
     )
@@ -123,8 +117,7 @@ export const vscodeTask: JsonWants = () => {
   const item = { label: UP, type: 'shell', command: UP, problemMatcher: [] }
   const find = (list: readonly JsonValue[]) =>
     list.flatMap((task, index) => {
-      const call = String(field(task, 'command') ?? '')
-      if (countCommand(call, UP) === 0) return []
+      if (countCommand(commandOf(task), UP) === 0) return []
       return [{ at: [index], isCurrent: true, isOurs: field(task, 'label') === UP }]
     })
   return [{ path: ['tasks'], item, find }]
