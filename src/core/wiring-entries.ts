@@ -101,11 +101,14 @@ export const conductorScripts: JsonWants = () => [
 export const t3Script: JsonWants = root => {
   const scripts = listAt(root, ['scripts'])
   const runs = (script: JsonValue) => field(script, 'runOnWorktreeCreate') === true
+  // A line that begins with a blank was somebody's empty one before penv was added to it.
+  const isOurs = (script: JsonValue) =>
+    isOnlyCommand(commandOf(script), UP) &&
+    !commandOf(script).startsWith(' ') &&
+    (runs(script) || field(script, 'name') === 'penv')
   const find = (list: readonly JsonValue[]) =>
     list.flatMap((script, index) =>
-      isOnlyCommand(commandOf(script), UP) && (runs(script) || field(script, 'name') === 'penv')
-        ? [{ at: [index], isCurrent: runs(script), isOurs: true }]
-        : [],
+      isOurs(script) ? [{ at: [index], isCurrent: runs(script), isOurs: true }] : [],
     )
   const first = scripts.findIndex(runs)
   if (first >= 0 && find(scripts).length === 0) return [{ path: ['scripts', first, 'command'], command: UP }]
