@@ -8,9 +8,12 @@ export function countCommand(line: string, command: string): number {
   return withoutComments(line).match(calls)?.length ?? 0
 }
 
-/** Whether a command line is this command and nothing else; flags may differ. */
+/**
+ * Whether a command line is this command and nothing else; flags may differ. One that begins or ends in a blank
+ * was there before penv was added to it.
+ */
 export function isOnlyCommand(line: string, command: string): boolean {
-  return countCommand(line, command) === 1 && /^\s*\S*penv( [\w=./-]+)+\s*$/.test(line)
+  return countCommand(line, command) === 1 && /^\S*penv( [\w=./-]+)+$/.test(line)
 }
 
 function withoutComments(line: string): string {

@@ -1,7 +1,7 @@
 // Edits of TOML text that belongs to somebody else: one entry in, the same entry out.
 // It must never reprint the text: smol-toml says what it means, and all edits are by offset.
 import { parse, TomlError, type TomlTable, type TomlValue } from 'smol-toml'
-import { countCommand, findSuffix, suffixFor } from './command-line.ts'
+import { countCommand, findSuffix, isOnlyCommand, suffixFor } from './command-line.ts'
 import { lineEndingOf } from './marked-block.ts'
 import { lineEnd, scanToml, type TomlPair } from './toml-scan.ts'
 import type { WiringStatus } from './wiring-outcome.ts'
@@ -141,9 +141,9 @@ export function removeWant(text: string, want: TomlWant, keepsEmpty: boolean): s
   if (typeof line !== 'string') return text
   const end = lineEnd(text, pair.valueEnd)
   const isMarked = text.slice(pair.valueEnd, end) === LINE_MARK
-  if (line === want.value && keepsEmpty && !isMarked)
-    return splice(text, pair.valueStart, pair.valueEnd, '""')
-  if (line === want.value && (isMarked || want.kind === 'command')) return cutLine(text, pair.start, end)
+  const isOurs = want.kind === 'command' ? isOnlyCommand(line, want.value) : isMarked && line === want.value
+  if (isOurs && keepsEmpty && !isMarked) return splice(text, pair.valueStart, pair.valueEnd, '""')
+  if (isOurs) return cutLine(text, pair.start, end)
   const suffix = want.kind === 'command' ? findSuffix(line.replaceAll('\r\n', '\n'), want.value) : undefined
   const raw = suffix === undefined ? undefined : encodeSuffix(text, pair, suffix)
   const close = pair.valueEnd - quotesAt(text, pair.valueStart)

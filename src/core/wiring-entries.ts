@@ -101,11 +101,8 @@ export const conductorScripts: JsonWants = () => [
 export const t3Script: JsonWants = root => {
   const scripts = listAt(root, ['scripts'])
   const runs = (script: JsonValue) => field(script, 'runOnWorktreeCreate') === true
-  // A line that begins with a blank was somebody's empty one before penv was added to it.
   const isOurs = (script: JsonValue) =>
-    isOnlyCommand(commandOf(script), UP) &&
-    !commandOf(script).startsWith(' ') &&
-    (runs(script) || field(script, 'name') === 'penv')
+    isOnlyCommand(commandOf(script), UP) && (runs(script) || field(script, 'name') === 'penv')
   const find = (list: readonly JsonValue[]) =>
     list.flatMap((script, index) =>
       isOurs(script) ? [{ at: [index], isCurrent: runs(script), isOurs: true }] : [],

@@ -71,18 +71,28 @@ function removeWant(document: JsonDocument, want: JsonWant): string | null {
   }
   const line = findNode(document, want.path)?.value
   if (typeof line !== 'string') return document.text
-  if (line === want.command) return removeAt(document, want.path)
+  if (isOnlyCommand(line, want.command)) return removeAt(document, want.path)
   const suffix = findSuffix(line, want.command)
   return suffix === undefined ? document.text : cutFromString(document, want.path, suffix)
 }
 
-/** Takes all entries out, the last one first, so that each step undoes the step that made it. */
-function removeAll(text: string, wantsOf: JsonWants, strict: boolean): string | null {
+/**
+ * Takes all entries out, the last one first, so that each step undoes the step that made it. `isKept` says which
+ * may stay.
+ */
+function removeAll(
+  text: string,
+  wantsOf: JsonWants,
+  strict: boolean,
+  isKept: (status: WiringStatus) => boolean = () => false,
+): string | null {
   let current = text
   for (;;) {
     const document = readJson(current, strict)
     if ('problem' in document) return current
-    const wants = wantsOf(readValue(document.root)).toReversed()
+    const wants = wantsOf(readValue(document.root))
+      .filter(want => !isKept(statusOf(document, want)))
+      .toReversed()
     const next = wants.map(want => removeWant(document, want)).find(result => result !== current)
     if (next === undefined || next === null) return next === null ? null : current
     current = next
@@ -137,7 +147,9 @@ export function editJson(text: string | undefined, wantsOf: JsonWants, strict = 
   const status = combineStatuses(wantsOf(readValue(document.root)).map(want => statusOf(document, want)))
   const removed = removeAll(text, wantsOf, strict)
   if (status === 'current') return { status, applied: text, removed }
-  const applied = removed === null ? fresh : addAll(removed, wantsOf, strict)
+  // What somebody arranged well himself stays as it is.
+  const rest = removeAll(text, wantsOf, strict, entry => entry === 'current')
+  const applied = rest === null ? fresh : addAll(rest, wantsOf, strict)
   if (typeof applied !== 'string') return { ...leaveAlone('foreign', text, applied.blocked), removed }
   if (removeAll(applied, wantsOf, strict) !== removed)
     return { ...leaveAlone('foreign', text, 'the entry could not be taken out again without loss'), removed }

@@ -12,7 +12,7 @@ import {
   statusOf,
   type TomlWant,
 } from './toml-edit.ts'
-import { combineStatuses, leaveAlone, type WiringOutcome } from './wiring-outcome.ts'
+import { combineStatuses, leaveAlone, type WiringOutcome, type WiringStatus } from './wiring-outcome.ts'
 
 export interface TomlFile {
   wants: readonly TomlWant[]
@@ -54,14 +54,23 @@ function sortKeys(value: TomlValue): unknown {
   return keys.map(key => [key, sortKeys(value[key] as TomlValue)])
 }
 
-/** Everything of penv taken out, or undefined when that would change more than penv's own. */
-function removeAll(text: string, file: TomlFile): string | undefined {
+/** Everything of penv taken out, but for what `isKept`; undefined when nobody can say what that is. */
+function removeAll(
+  text: string,
+  file: TomlFile,
+  isKept: (status: WiringStatus) => boolean = () => false,
+): string | undefined {
   const found = findBlocks(text, HASH_MARKS)
   if ('problem' in found) return undefined
-  return file.wants.reduceRight(
-    (current, want) => removeWant(current, want, file.keepsEmpty ?? false),
-    removeBlocks(text, found.blocks),
-  )
+  let current = removeBlocks(text, found.blocks)
+  for (;;) {
+    const parsed = readToml(current)
+    if ('problem' in parsed) return undefined
+    const wants = file.wants.filter(want => !isKept(statusOf(parsed.root, want)))
+    const next = wants.reduceRight((rest, want) => removeWant(rest, want, file.keepsEmpty ?? false), current)
+    if (next === current) return current
+    current = next
+  }
 }
 
 function addAll(text: string, file: TomlFile): string | { blocked: string } {
@@ -86,15 +95,17 @@ export function editToml(text: string | undefined, file: TomlFile): WiringOutcom
   if ('problem' in parsed) return leaveAlone('invalid', text, parsed.problem)
   const status = combineStatuses(file.wants.map(want => statusOf(parsed.root, want)))
   const rest = removeAll(text, file)
-  if (rest === undefined || 'problem' in readToml(rest))
+  const base = removeAll(text, file, entry => entry === 'current')
+  if (rest === undefined || base === undefined)
     return leaveAlone('invalid', text, 'its marks do not enclose a part that can be taken out')
   const removed = isAllOurs(text, parsed.root, file) ? null : rest
   if (status === 'current') return { status, applied: text, removed }
-  const applied = removed === null ? freshText(file) : addAll(removed, file)
+  // What somebody arranged well himself stays as it is.
+  const applied = addAll(base, file)
   if (typeof applied !== 'string') return { ...leaveAlone('foreign', text, applied.blocked), removed }
   const after = readToml(applied)
   const isWired = 'root' in after && file.wants.every(want => statusOf(after.root, want) !== 'missing')
-  if (!isWired || (removed !== null && removeAll(applied, file) !== removed))
+  if (!isWired || removeAll(applied, file) !== rest)
     return { ...leaveAlone('foreign', text, 'the entry could not be taken out again without loss'), removed }
   return { status, applied, removed }
 }
