@@ -108,7 +108,7 @@ export function editBlock(
   }
   if (elsewhere) return { status: 'double', applied: removed ?? rest, removed }
   const isCurrent = first.body === body
-  const eol = lineEndingOf(text)
+  const eol = lineEndingOf(text.slice(first.start, first.end))
   const single = removeBlocks(text, others)
   const applied = isCurrent
     ? single
