@@ -7,6 +7,8 @@ export interface ComposeEntry {
   /** Absent for `KEY:` and `- KEY`, which pass the caller's value through. */
   readonly value: string | undefined
   readonly line: number | undefined
+  /** The file that the line is in: extends and overlays mix files in one service. */
+  readonly file?: string
 }
 
 export interface ComposeBuild {

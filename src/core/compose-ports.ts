@@ -18,6 +18,7 @@ export interface ComposePort {
   /** The variable that decides the host port, where there is one. */
   readonly variable: string | undefined
   readonly line: number | undefined
+  readonly file?: string
 }
 
 /** Undefined where the value is no port at all. */

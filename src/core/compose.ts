@@ -33,7 +33,7 @@ export interface ComposeService {
   readonly dependsOn: readonly string[]
   readonly volumes: readonly ComposeEntry[]
   readonly labels: readonly ComposeEntry[]
-  readonly containerName: { readonly name: string; readonly line: number } | undefined
+  readonly containerName: { readonly name: string; readonly file: string; readonly line: number } | undefined
 }
 
 export type Services = ReadonlyMap<string, ComposeService>
@@ -98,6 +98,7 @@ function readComposeService(
   const image = typeof body.image === 'string' ? text(body.image).replace(/:$/, '') : ''
   const build = readBuild(body.build, path, text)
   const environment = readEntries(body.environment, 'environment', at, known)
+  const here = (entry: ComposeEntry) => ({ ...entry, file: path })
   const own: ComposeService = {
     name,
     file: path,
@@ -110,8 +111,9 @@ function readComposeService(
     isOff: text(body.scale) === '0' || text(valueAt(body, 'deploy', 'replicas')) === '0',
     ports: asList(body.ports)
       .map((port, index) => readComposePort(port, known, at('ports', index)))
-      .filter(port => port !== undefined),
-    environment,
+      .filter(port => port !== undefined)
+      .map(port => ({ ...port, file: path })),
+    environment: environment.map(here),
     envFiles: asList(body.env_file)
       .map(entry => text(asRecord(entry)?.path ?? entry))
       .flatMap(target => resolveFrom(path, target) ?? []),
@@ -119,11 +121,11 @@ function readComposeService(
     dependsOn: Array.isArray(body.depends_on)
       ? body.depends_on.map(String)
       : Object.keys(asRecord(body.depends_on) ?? {}),
-    volumes: readVolumes(body.volumes, at, text),
-    labels: readEntries(body.labels, 'labels', at, known),
+    volumes: readVolumes(body.volumes, at, text).map(here),
+    labels: readEntries(body.labels, 'labels', at, known).map(here),
     containerName:
       typeof body.container_name === 'string'
-        ? { name: body.container_name, line: at('container_name') ?? line }
+        ? { name: body.container_name, file: path, line: at('container_name') ?? line }
         : undefined,
   }
   const base = depth < MAX_DEPTH ? readExtended(facts, path, body.extends, known, depth, name) : undefined
@@ -175,4 +177,9 @@ export function mergeServices(base: ComposeService, over: ComposeService): Compo
     labels: byKey(base.labels, over.labels),
     containerName: over.containerName ?? base.containerName,
   }
+}
+
+/** Whether a plain `up` starts it; the profile that is the empty string is on by default. */
+export function isEnabled(service: ComposeService): boolean {
+  return !service.isOff && (service.profiles.length === 0 || service.profiles.includes(''))
 }

@@ -8,6 +8,8 @@ export interface FactFile {
   readonly text: string
   /** The file was longer than the bound: `text` is its beginning. */
   readonly truncated: boolean
+  /** The file on disk has CRLF line endings, which a shell does not survive. */
+  readonly hasCrlf?: true
 }
 
 /** One parsed YAML document: merge keys and aliases are resolved in `value`. */

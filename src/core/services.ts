@@ -136,7 +136,9 @@ function describe(group: readonly Signal[], reason: string | undefined): Service
   const places = new Set<string>()
   const evidence = ordered.flatMap(signal => {
     const place = `${signal.evidence.file}:${signal.evidence.line}`
-    return places.has(place) ? [] : [(places.add(place), signal.evidence)]
+    if (places.has(place)) return []
+    places.add(place)
+    return signal.evidence
   })
   return {
     kind: first.kind,

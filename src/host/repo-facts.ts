@@ -59,7 +59,7 @@ export async function readRepoFacts(root: string, askGit?: AskGit): Promise<Repo
       continue
     }
     count[role]++
-    const file = readFactFile(real, path, MAX_FILE_BYTES[role], role === 'config' ? got.problems : [])
+    const file = readFactFile(real, path, MAX_FILE_BYTES[role], reading.as !== 'text', got.problems)
     if (file === undefined) continue
     bytes[role] += file.text.length
     collect(got, file, reading, listing.tracked)

@@ -4,11 +4,15 @@ import { closeSync, fstatSync, lstatSync, openSync, readSync, realpathSync } fro
 import { join, sep } from 'node:path'
 import type { FactFile, Problem } from '../core/facts.ts'
 
-/** The text of a regular file inside the root, or undefined: a link that leads out, a pipe, a binary. */
+/**
+ * The text of a regular file inside the root, or undefined: a link that leads out, a pipe, a binary.
+ * A binary is a problem only where the name promises text (`isText`): programs lie in bin/ too.
+ */
 export function readFactFile(
   root: string,
   path: string,
   limit: number,
+  isText: boolean,
   problems: Problem[],
 ): FactFile | undefined {
   const full = join(root, path)
@@ -23,10 +27,12 @@ export function readFactFile(
     const buffer = readBeginning(full, limit + 1)
     const text = decode(buffer.subarray(0, limit))
     if (text === undefined) {
-      problems.push({ file: path, reason: 'not a text file' })
+      if (isText) problems.push({ file: path, reason: 'not a text file' })
       return undefined
     }
-    return { path, text, truncated: buffer.length > limit }
+    const truncated = buffer.length > limit
+    const plain = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text
+    return { path, text: plain, truncated, ...(text.includes('\r\n') ? { hasCrlf: true as const } : {}) }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
     // Deleted but still in git's index, or a link to nothing: no such file, so nothing to report.
@@ -52,13 +58,9 @@ function readBeginning(path: string, limit: number): Buffer {
 }
 
 function decode(bytes: Buffer): string | undefined {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return tidy(new TextDecoder('utf-16le').decode(bytes))
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return tidy(new TextDecoder('utf-16be').decode(bytes))
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes)
   if (bytes.subarray(0, 8_000).includes(0)) return undefined
-  return tidy(bytes.toString('utf8'))
-}
-
-function tidy(text: string): string {
-  const start = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
-  return start.includes('\r') ? start.replace(/\r\n?/g, '\n') : start
+  // TextDecoder drops the mark that some editors put in front.
+  return new TextDecoder('utf-8').decode(bytes)
 }
