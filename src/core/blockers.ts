@@ -1,5 +1,6 @@
 // Joins all blockers of a repository, each place once.
 import { type Blocker, blockerAt } from './blocker.ts'
+import { commandBlockers } from './blockers-commands.ts'
 import { composeBlockers } from './blockers-compose.ts'
 import { dataBlockers } from './blockers-data.ts'
 import { gitBlockers } from './blockers-git.ts'
@@ -12,6 +13,7 @@ export function findBlockers(facts: RepoFacts, services: readonly Service[]): Bl
   return [
     ...gitBlockers(facts),
     ...composeBlockers(facts),
+    ...commandBlockers(facts),
     ...dataBlockers(facts),
     ...notNamespaceable(facts, services),
   ].filter(blocker => {

@@ -1,18 +1,8 @@
 // Signals of commands and workplaces: `docker run` in scripts, Procfiles, devenv, devcontainer features, and what
 // continuous integration starts, which is weaker.
-import {
-  asRecord,
-  evidenceAt,
-  type FactFile,
-  filesMatching,
-  findLine,
-  lineAt,
-  type RepoFacts,
-  valueAt,
-} from './facts.ts'
+import { findDockerRuns } from './docker-run.ts'
+import { asRecord, evidenceAt, filesMatching, findLine, lineAt, type RepoFacts, valueAt } from './facts.ts'
 import { identifyImage } from './images.ts'
-import { interpolate } from './interpolate.ts'
-import { scopeOf } from './scope.ts'
 import { type Signal, signalAt } from './signals.ts'
 import { storeByWord } from './store-names.ts'
 
@@ -20,79 +10,18 @@ export function commandSignals(facts: RepoFacts): Signal[] {
   return [...dockerRuns(facts), ...procfiles(facts), ...nix(facts), ...features(facts), ...workflows(facts)]
 }
 
-const SCRIPT =
-  /(^|\/)(package\.json|[Mm]akefile[\w.]*|GNUmakefile|\.?justfile|[Tt]askfile[\w.-]*\.ya?ml|Vagrantfile|Tiltfile|Rakefile|mise\.toml|\.mise\.toml|\.envrc)$|\.(mk|just|sh|bash|zsh)$|(^|\/)(bin|scripts?|dev|tools|hack)\/[\w-]+$/
-const RUN =
-  /\b(?:docker|podman|nerdctl|\$\(DOCKER\)|\$\{?DOCKER\}?)\s+(?:container\s+)?(?:run|create)\s+((?:\\\n|[^\n;|&])*)/g
-const TAKES_VALUE =
-  /^(--(name|network|net|env|env-file|volume|publish|hostname|link|label|mount|user|workdir|platform|memory|restart|entrypoint|add-host|cpus|shm-size|pull|ip|dns|ulimit|log-driver|health-\S+|expose|cidfile|tmpfs)|-[a-z]*[evphulwm])$/
-
 function dockerRuns(facts: RepoFacts): Signal[] {
-  return filesMatching(facts, SCRIPT).flatMap(file => {
-    const scope = scopeOf(file.path)
-    if (scope === 'aside') return []
-    const variables = assignments(file)
-    return [...file.text.matchAll(RUN)].flatMap(match => {
-      const args = interpolate(
-        (match[1] as string).replace(/\\\n/g, ' ').replace(/\$\((\w+)\)/g, '$${$1}'),
-        variables,
-      ).text
-      const image = imageOf(args)
-      const identity = image === undefined ? undefined : identifyImage(image)
-      if (identity === undefined || image === undefined) return []
-      const line = lineAt(file.text, match.index)
-      const isTest = scope === 'test' || /\b(tests?|ci|e2e)\b/i.test(targetOf(file, line))
-      const isClient = /\s(psql|pg_dump|mysql|redis-cli|mongosh?|createdb)\b|--rm\b[^\n]*\s(sh|bash)\b/.test(
-        args,
-      )
-      if (isClient) return []
-      return signalAt(
-        facts,
-        { file: file.path, line },
-        {
-          ...identity,
-          source: 'command',
-          image,
-          weight: scope === 'production' ? 'fallback' : isTest ? 'ci' : 'run',
-          why: isTest ? 'started for the tests' : `${file.path} starts it`,
-        },
-      )
+  return findDockerRuns(facts).flatMap(run => {
+    const identity = identifyImage(run.image)
+    if (identity === undefined || run.isClient) return []
+    return signalAt(facts, run, {
+      ...identity,
+      source: 'command',
+      image: run.image,
+      weight: run.scope === 'production' ? 'fallback' : run.scope === 'test' ? 'ci' : 'run',
+      why: run.scope === 'test' ? 'started for the tests' : `${run.file} starts it`,
     })
   })
-}
-
-/** `KEY=value`, `KEY := value` and `KEY ?= value` at the start of a line. */
-function assignments(file: FactFile): Map<string, string> {
-  const found = new Map<string, string>()
-  for (const match of file.text.matchAll(
-    /^\s*(?:export\s+|readonly\s+|local\s+)?(\w+)\s*[:?]?=\s*["']?([^\s"'#]+)/gm,
-  ))
-    found.set(match[1] as string, (match[2] as string).replace(/\$\((\w+)\)/g, '$${$1}'))
-  for (const [key, value] of found) if (value.includes('$')) found.set(key, interpolate(value, found).text)
-  return found
-}
-
-/** The first word of the arguments that is neither an option nor an option's value. */
-function imageOf(args: string): string | undefined {
-  const words = args.match(/"[^"]*"|'[^']*'|\S+/g) ?? []
-  for (let at = 0; at < words.length; at++) {
-    const word = words[at] as string
-    if (!word.startsWith('-')) return word.replace(/^["'@]+|["',\\]+$/g, '')
-    if (!word.includes('=') && TAKES_VALUE.test(word)) at++
-  }
-  return undefined
-}
-
-/** The Makefile target or npm script that a line belongs to. */
-function targetOf(file: FactFile, line: number): string {
-  const lines = file.text.split('\n')
-  for (let at = line - 1; at >= 0; at--) {
-    const text = lines[at] as string
-    const target = /^([\w./-]+)\s*:(?!=)/.exec(text)?.[1] ?? /^\s*"([\w:.-]+)"\s*:/.exec(text)?.[1]
-    if (target !== undefined) return target.replace(/[:_-]/g, ' ')
-    if (/^\S/.test(text) && at < line - 1 && !/makefile|\.mk$/i.test(file.path)) break
-  }
-  return ''
 }
 
 const PROGRAMS: readonly (readonly [RegExp, string])[] = [
