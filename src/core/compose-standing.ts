@@ -43,8 +43,13 @@ function chooseRuns(
   const runs = new Set(explicit)
   for (const project of hosted) {
     if (!project.isBase || folderOf(project.file) !== '' || finished.has(project)) continue
+    const isBelow = explicit.some(one => one.isOverlay && one.files.includes(project.file))
     // Beside a file of its own for development, the plain one counts only where it holds nothing but servers.
-    if (explicit.length === 0 || [...project.services.values()].every(service => service.build === undefined))
+    if (
+      explicit.length === 0 ||
+      isBelow ||
+      [...project.services.values()].every(service => service.build === undefined)
+    )
       runs.add(project)
   }
   const hasRootRun = [...runs].some(project => project.isBase)

@@ -3,6 +3,7 @@
 import type { ComposePort } from './compose-ports.ts'
 import type { Evidence, RepoFacts } from './facts.ts'
 import type { ServiceKind } from './images.ts'
+import { findMemoryDatabase } from './memory-database.ts'
 import type { Signal, SignalWeight } from './signals.ts'
 import { clientSignals } from './signals-clients.ts'
 import { commandSignals } from './signals-commands.ts'
@@ -55,7 +56,7 @@ export function findServices(facts: RepoFacts): Service[] {
     const key = serviceKey(signal)
     groups.set(key, [...(groups.get(key) ?? []), signal])
   }
-  const required = chooseRequired(groups)
+  const required = chooseRequired(groups, findMemoryDatabase(facts) !== undefined)
   return [...groups]
     .map(([key, group]) => describe(group, required.get(key)))
     .sort(
@@ -64,13 +65,16 @@ export function findServices(facts: RepoFacts): Service[] {
 }
 
 /** The kinds that a default run needs, each with the reason. */
-function chooseRequired(groups: ReadonlyMap<string, readonly Signal[]>): Map<string, string> {
+function chooseRequired(
+  groups: ReadonlyMap<string, readonly Signal[]>,
+  isInMemory: boolean,
+): Map<string, string> {
   const required = new Map<string, string>()
   for (const [key, group] of groups) {
     const run = group.find(signal => signal.weight === 'run')
     if (run !== undefined) required.set(key, run.why)
   }
-  chooseDatabases(groups, required)
+  chooseDatabases(groups, required, isInMemory)
   const all = [...groups.values()].flat()
   const isStartedBySomebody = all.some(signal => signal.source === 'compose' && signal.weight === 'run')
   const hasClients = all.some(signal => signal.weight === 'client' || signal.weight === 'code')
@@ -94,8 +98,14 @@ function chooseRequired(groups: ReadonlyMap<string, readonly Signal[]>): Map<str
 function chooseDatabases(
   groups: ReadonlyMap<string, readonly Signal[]>,
   required: Map<string, string>,
+  isInMemory: boolean,
 ): void {
   const chosen = [...required.keys()].filter(key => DATABASES.has(key))
+  if (isInMemory && chosen.length !== 1) {
+    // Several servers beside settings that need none: each is there to be tried.
+    for (const key of chosen) required.delete(key)
+    return
+  }
   const startedServer = chosen.some(
     key =>
       key !== 'sqlite' &&

@@ -8,7 +8,8 @@ import { type Signal, type SignalWeight, signalAt } from './signals.ts'
 import { DATABASES, serviceKey } from './store-names.ts'
 
 export function composeSignals(facts: RepoFacts): Signal[] {
-  const projects = findComposeProjects(facts)
+  // An example beside the program is somebody else's stack.
+  const projects = findComposeProjects(facts).filter(project => project.scope !== 'aside')
   const asked = askedProfiles(facts)
   return projects.flatMap(project => {
     const active = activeProfiles(project, asked)

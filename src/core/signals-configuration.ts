@@ -1,6 +1,7 @@
 // Signals of addresses: URLs of servers in settings, task files and program text, and .NET connection strings.
 // An address says what the program is told to reach, not that anybody starts it.
 import { type FactFile, lineAt, type RepoFacts } from './facts.ts'
+import { scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
 import { isOwnFile } from './signals-frameworks.ts'
 import { findStoreUrls, storeByWord } from './store-names.ts'
@@ -19,6 +20,9 @@ export function configurationSignals(facts: RepoFacts): Signal[] {
   )
   return [...facts.files.values()].flatMap(file => {
     if (NOT_SETTINGS.test(file.path) || composeFiles.has(file.path) || isLockFile(file.path)) return []
+    const scope = scopeOf(file.path)
+    // What tests and examples point at says nothing about the program.
+    if (scope === 'test' || scope === 'aside') return []
     const isSettings = SETTINGS.test(file.path)
     const isOwn = isOwnFile(file.path) && !isOtherProfile(file.path)
     const urls = findStoreUrls(file.text).flatMap(url => {

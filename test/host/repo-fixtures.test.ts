@@ -19,6 +19,7 @@ interface Expected {
   problems: string[]
   /** Files that are left out of git's index, as a developer's own are. */
   untracked?: string[]
+  hooksPath?: string
 }
 
 const scratch = mkdtempSync(join(tmpdir(), 'repo-fixtures-'))
@@ -35,6 +36,7 @@ function checkOut(name: string, expected: Expected): { root: string; askGit: Ask
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, env: gitEnv, encoding: 'utf8' })
   git('init', '--quiet')
   git('add', '--all', '--force')
+  if (expected.hooksPath !== undefined) git('config', 'core.hooksPath', expected.hooksPath)
   for (const path of expected.untracked ?? []) git('rm', '--quiet', '--cached', path)
   return {
     root,
