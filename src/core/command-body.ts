@@ -21,10 +21,12 @@ const CALLS: readonly RegExp[] = [
 /** Runners of several scripts at once: every word after them may be one. */
 const MANY = /\b(?:run-s|run-p|npm-run-all|turbo(?:\s+run)?|make|just|task)\s+([^\n;&|]+)/g
 
+/** What a command does; `withPrograms` reads the program files that it names, too. */
 export function bodyOf(
   facts: RepoFacts,
   command: DirectCommand,
   byName: ReadonlyMap<string, readonly DirectCommand[]>,
+  withPrograms: boolean,
   seen: Set<string> = new Set(),
 ): string {
   const key = `${command.folder}\n${command.source}\n${command.name}`
@@ -40,8 +42,8 @@ export function bodyOf(
       )
     for (const other of [...names].flatMap(name => byName.get(name) ?? []))
       if (other.source !== 'procfile' && (other.folder === command.folder || reachesOthers))
-        parts.push(bodyOf(facts, other, byName, seen))
-    if (command.source !== 'file' || command.direct.length < 4_000)
+        parts.push(bodyOf(facts, other, byName, withPrograms, seen))
+    if (withPrograms && (command.source !== 'file' || command.direct.length < 4_000))
       parts.push(...scriptTexts(facts, command, seen))
   }
   return parts.filter(Boolean).join('\n').slice(0, MAX_LENGTH)

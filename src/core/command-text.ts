@@ -51,3 +51,13 @@ export function readMixAliases(text: string): { name: string; direct: string; li
       line: lineAt(text, match.index),
     }))
 }
+
+/** The line where a table's key is written, as `"key":`, `key =`, `key:` or `[table.key]`. */
+export function lineOfKey(text: string, key: string): number {
+  const name = key.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+  const found = new RegExp(
+    `^([^\\S\\n]*)["']?${name}["']?\\s*[:=]|\\.${name}\\]|["']${name}["']\\s*:`,
+    'm',
+  ).exec(text)
+  return found === null ? 1 : lineAt(text, found.index)
+}

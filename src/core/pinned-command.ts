@@ -13,7 +13,7 @@ const NAME_NAME = /(^|_)(DB|DATABASE|POSTGRES|PG|MYSQL)_?(NAME|DB|DATABASE)$/i
 /** True where an environment cannot choose the database that the command works on. */
 export function isPinned(command: RepoCommand): boolean {
   if (overridesOf(command).length > 0) return false
-  const said = command.direct.replace(/\$\{\w+:?-[^}]*\}/g, '')
+  const said = command.chain.replace(/\$\{\w+:?-[^}]*\}/g, '')
   return LITERAL_URL.test(said) || LOADS_ENV.test(said)
 }
 

@@ -1,7 +1,7 @@
 // The commands that a repository gives names to: package scripts, Makefile targets, Taskfile, just, Composer, mise,
 // Poe, Mix aliases, Procfile, scripts in bin/. It says how each is called and what it does, followed through calls.
 import { bodyOf } from './command-body.ts'
-import { commandText, readMixAliases, taskText } from './command-text.ts'
+import { commandText, lineOfKey, readMixAliases, taskText } from './command-text.ts'
 import {
   asRecord,
   type Evidence,
@@ -24,7 +24,9 @@ export interface RepoCommand {
   readonly run: string
   /** What the entry itself says, its prerequisites included as calls. */
   readonly direct: string
-  /** `direct` with the commands and script files that it calls, as far as they are known. */
+  /** `direct` with the commands that it calls. */
+  readonly chain: string
+  /** `chain` with the program files that it runs, as far as they are known. */
   readonly body: string
   readonly source:
     | 'package'
@@ -43,7 +45,7 @@ export interface RepoCommand {
   readonly evidence: Evidence
 }
 
-export type DirectCommand = Omit<RepoCommand, 'body'>
+export type DirectCommand = Omit<RepoCommand, 'body' | 'chain'>
 
 /** Folders whose commands are about other things than a developer's run. */
 const ASIDE =
@@ -56,7 +58,11 @@ export function findRepoCommands(facts: RepoFacts): RepoCommand[] {
     .flatMap(file => readCommands(facts, file.path, managers))
   const byName = new Map<string, DirectCommand[]>()
   for (const one of direct) byName.set(one.name, [...(byName.get(one.name) ?? []), one])
-  return direct.map(one => ({ ...one, body: bodyOf(facts, one, byName) }))
+  return direct.map(one => ({
+    ...one,
+    chain: bodyOf(facts, one, byName, false),
+    body: bodyOf(facts, one, byName, true),
+  }))
 }
 
 function readCommands(facts: RepoFacts, path: string, managers: readonly PackageManager[]): DirectCommand[] {
@@ -75,10 +81,6 @@ function readCommands(facts: RepoFacts, path: string, managers: readonly Package
     Object.entries(asRecord(table) ?? {}).flatMap(([key, entry]) => {
       const direct = textOf(entry)
       if (direct === undefined) return []
-      const line = findLine(
-        file,
-        new RegExp(`^\\s*["']?${escapeRegExp(key)}["']?\\s*[:=]|\\.${escapeRegExp(key)}\\]`, 'm'),
-      )
       return [
         command(facts, {
           name: key,
@@ -87,7 +89,7 @@ function readCommands(facts: RepoFacts, path: string, managers: readonly Package
           direct,
           source,
           path,
-          line: firstText(file.text, line),
+          line: lineOfKey(file.text, key),
         }),
       ]
     })
@@ -194,19 +196,6 @@ function command(facts: RepoFacts, { path, line, fixed, ...parts }: Parts): Dire
   return { ...parts, fixed: fixed ?? [], evidence: evidenceAt(facts, path, line ?? 1) }
 }
 
-/** A pattern that starts with blank space may begin on an empty line above. */
-function firstText(text: string, line: number | undefined): number | undefined {
-  if (line === undefined) return undefined
-  const rest = text.split('\n').slice(line - 1)
-  return (
-    line +
-    Math.max(
-      0,
-      rest.findIndex(one => one.trim() !== ''),
-    )
-  )
-}
-
 /** Called through its interpreter when that is a plain shell, since a checkout may have lost the executable bit. */
 function readScriptFile(facts: RepoFacts, path: string, text: string): DirectCommand {
   const shell = /^#!\s*(?:\/usr)?\/bin\/(?:env\s+)?(sh|bash)\b/.exec(text)?.[1]
@@ -220,8 +209,4 @@ function readScriptFile(facts: RepoFacts, path: string, text: string): DirectCom
     path,
     line: 1,
   })
-}
-
-function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
 }
