@@ -45,6 +45,14 @@ penv_check_own() {
     penv_fail "\"$1\" is not this environment's: it does not carry the id ${PENV_ID:-(PENV_ID is not set)}"
 }
 
+# penv_mark NAME: what an adapter writes on the slice so that list knows it; empty for a name that is neither.
+penv_mark() {
+  case $1 in
+    penv_tpl_?*) printf 'penv template\n' ;;
+    *) if penv_is_own "$1"; then printf 'penv %s\n' "$PENV_ID"; fi ;;
+  esac
+}
+
 # penv_check_template NAME: drop_template takes nothing else.
 penv_check_template() {
   case $1 in

@@ -196,3 +196,33 @@ export async function waitForServer(
     return await ready()
   })
 }
+
+/** Runs a client to its end as an application would: its stdout, or an error with what it printed. */
+export function runClient(
+  program: string,
+  args: string[],
+  options: { env?: Record<string, string>; input?: string } = {},
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      env: { PATH: testPath, HOME: tmpdir(), LC_ALL: 'C.UTF-8', ...options.env },
+      stdio: 'pipe',
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.on('data', chunk => {
+      stdout += chunk
+    })
+    child.stderr.on('data', chunk => {
+      stderr += chunk
+    })
+    child.once('error', reject)
+    child.once('close', code =>
+      code === 0
+        ? resolve(stdout)
+        : reject(new Error(`${program} ${args.join(' ')} exited ${code}: ${stdout}${stderr}`)),
+    )
+    child.stdin.on('error', () => {})
+    child.stdin.end(options.input ?? '')
+  })
+}
