@@ -14,7 +14,7 @@
 _mysql_run() (
   _goal=$1 _program=$2 _host=${MYSQL_HOST:-127.0.0.1} _port=${MYSQL_TCP_PORT:-3306} _status=0
   shift 2
-  set -- --host="$_host" --port="$_port" --user="${MYSQL_USER:-root}" --protocol=TCP "$@"
+  set -- --host="$_host" --port="$_port" --user="${MYSQL_USER:-root}" --protocol=TCP --default-character-set=utf8mb4 "$@"
   [ -z "${MYSQL_PWD:-}" ] || set -- --no-defaults "$@"
   { _why=$(MYSQL_PWD=${MYSQL_PWD:-} "$_program" "$@" 2>&1 >&3 3>&-) || _status=1; } 3>&1
   [ "$_status" -eq 0 ] ||

@@ -58,10 +58,12 @@ describeAdapter({
 })
 
 const SCHEMA = `
-create table parents (id int primary key auto_increment, name varchar(20) not null, \`odd \`\` name\` int default 3,
-  doubled int generated always as (id * 2) stored, seen datetime default '0000-00-00 00:00:00') auto_increment = 40;
+alter database character set latin1;
+set names utf8mb4;
+create table parents (id int primary key auto_increment, \`ключ é\` int default 5, name varchar(20) character set utf8mb4 not null, \`odd \`\` name\` int default 3,
+  letters int generated always as (char_length(name)) stored, seen datetime default '0000-00-00 00:00:00') auto_increment = 40;
 create table children (id int primary key, parent int not null, constraint of_parent foreign key (parent) references parents (id));
-create table log (entry text);
+create table log (entry text character set utf8mb4);
 create view names as select upper(name) as name from parents;
 create function twice(n int) returns int deterministic return n * 2;
 create trigger logged after insert on parents for each row insert into log values (new.name);
@@ -97,11 +99,7 @@ describeServer('mysql templates', missingMysql, () => {
     data = mkdtempSync(join(tmpdir(), 'penv-my-'))
     server = await startMysql()
     await succeed(`mysql_create ${template}`)
-    await query(
-      server,
-      template,
-      `alter database ${template} character set latin1; set names utf8mb4; ${SCHEMA.replaceAll('varchar(20)', 'varchar(20) character set utf8mb4')}`,
-    )
+    await query(server, template, SCHEMA)
     await succeed(`mysql_freeze ${template}`)
   })
   afterAll(async () => {
@@ -113,11 +111,11 @@ describeServer('mysql templates', missingMysql, () => {
     const { stdout, stderr } = await succeed(create(template))
     expect({ stdout, stderr }).toEqual({ stdout: 'cloned=1', stderr: '' })
     const asked = (sql: string) => query(server, slice, `set names utf8mb4; ${sql}`)
-    expect(await asked('select id, name, doubled, seen from parents order by id')).toBe(
-      '0\tzero\t0\t0000-00-00 00:00:00\n7\tété 🦉\t14\t2020-02-02 00:00:00',
+    expect(await asked('select id, name, letters, seen from parents order by id')).toBe(
+      '0\tzero\t4\t0000-00-00 00:00:00\n7\tété 🦉\t5\t2020-02-02 00:00:00',
     )
-    expect(await asked('select entry from log order by entry')).toBe('zero\nété 🦉')
-    expect(await asked('select name from names order by name')).toBe('ZERO\nÉTÉ 🦉')
+    expect(await asked('select entry from log order by entry')).toBe('été 🦉\nzero')
+    expect(await asked('select name from names order by name')).toBe('ÉTÉ 🦉\nZERO')
     expect(await asked('select twice(4)')).toBe('8')
     await expect(asked('insert into children values (9, 99)')).rejects.toThrow(/of_parent/)
     expect(
