@@ -35,6 +35,8 @@ export interface AdapterUnderTest {
   start(): Promise<RunningServer>
   /** The slice's NAME for an environment; `preview_<id>` unless given. The same for the same id. */
   sliceOf?(id: string): string
+  /** Where the environments' PENV_DATA are, `<dataRoot>/envs/<id>/data`, for a family that keeps its slices there. */
+  dataRoot?: string
   /** How a script of another environment would name that slice; the same unless given. */
   foreignNameOf?(id: string): string
   /** Names that verify and drop must refuse: main's database, index 0, nonsense. */
@@ -104,7 +106,7 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
         .sort()
 
     beforeAll(async () => {
-      scratch = mkdtempSync(join(tmpdir(), 'penv-adapter-'))
+      scratch = adapter.dataRoot ?? mkdtempSync(join(tmpdir(), 'penv-adapter-'))
       server = await adapter.start()
       await adapter.prepareMain?.(server)
       await adapter.writeMain(server, 'of main')
