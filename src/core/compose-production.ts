@@ -5,6 +5,12 @@ import { identifyImage, imagePath } from './images.ts'
 
 const MODE_KEY =
   /^(NODE_ENV|RAILS_ENV|RACK_ENV|APP_ENV|FLASK_ENV|DJANGO_ENV|MIX_ENV|ASPNETCORE_ENVIRONMENT|ENVIRONMENT|ENV|GO_ENV)$/i
+/** Words of names that many repositories share. */
+const GENERIC = new Set(
+  'root monorepo server client backend frontend service services project example template starter core main application platform tools docs website nodejs python node next react vite nest express django rails laravel postgres redis mongo mysql docker'.split(
+    ' ',
+  ),
+)
 const SOURCE_TARGET =
   /^\/(app|usr\/src|code|workspaces?|var\/www|src|srv|opt|home|api|web|backend|frontend|project|work)(\/|$)/
 
@@ -53,7 +59,9 @@ function projectNames(facts: RepoFacts): Set<string> {
       .split('/')
       .filter(part => !/^v\d+$/.test(part))
       .at(-1)
-    if (last !== undefined && last.length > 2) names.add(last)
+    if (last === undefined) return
+    for (const word of [last, ...last.split(/[-_.]/)])
+      if (word.length > 3 && !GENERIC.has(word)) names.add(word)
   }
   for (const pattern of [/"name"\s*:\s*"@?([^"]+)"/, /^module\s+(\S+)/m, /^name\s*=\s*"([^"]+)"/m])
     for (const path of ['package.json', 'composer.json', 'go.mod', 'Cargo.toml', 'pyproject.toml'])

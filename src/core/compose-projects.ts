@@ -2,6 +2,7 @@
 // the files that stand for themselves. Which of them is started is decided in core/compose-standing.ts.
 import { type ComposeService, mergeServices, readComposeFile } from './compose.ts'
 import { folderOf, nameOf, type RepoFacts, resolveFrom } from './facts.ts'
+import { interpolate } from './interpolate.ts'
 import { type Scope, scopeOf } from './scope.ts'
 
 export interface ComposeProject {
@@ -16,7 +17,7 @@ export interface ComposeProject {
   readonly variables: ReadonlyMap<string, string>
 }
 
-const BASE = /^(docker-)?compose\.ya?ml$/i
+const BASE = /^(docker-)?compose\.ya?ml(\.(example|sample|dist|template))?$/i
 const OVERRIDE = /^(docker-)?compose\.override\.ya?ml$/i
 
 /** All compose projects; `standing` is set by core/compose-standing.ts. */
@@ -111,6 +112,7 @@ function variablesFor(facts: RepoFacts, file: string): Map<string, string> {
   for (const env of near)
     for (const entry of env.entries)
       if (!entry.commented && entry.value !== undefined) known.set(entry.key, entry.value)
+  for (const [key, value] of known) if (value.includes('$')) known.set(key, interpolate(value, known).text)
   return known
 }
 

@@ -2,7 +2,7 @@
 import { looksProduction } from './compose-production.ts'
 import { type ComposeProject, readComposeProjects } from './compose-projects.ts'
 import { folderOf, type RepoFacts, resolveFrom } from './facts.ts'
-import { isSideShow } from './scope.ts'
+import { extraWords, isSideShow } from './scope.ts'
 
 /** run: the developer's. fallback: production's, where there is nothing else. optional: one may start it. */
 export type Standing = 'run' | 'fallback' | 'optional' | 'test'
@@ -39,7 +39,7 @@ function chooseRuns(
   )
   const containers = candidates.filter(project => project.file.includes('.devcontainer/'))
   const hosted = candidates.filter(project => !containers.includes(project))
-  const explicit = nearest(hosted.filter(project => project.scope === 'development'))
+  const explicit = plainest(nearest(hosted.filter(project => project.scope === 'development')))
   const runs = new Set(explicit)
   for (const project of hosted) {
     if (!project.isBase || folderOf(project.file) !== '' || finished.has(project)) continue
@@ -59,6 +59,16 @@ function chooseRuns(
   if (runs.size === 0)
     for (const project of nearest(hosted.filter(one => !finished.has(one)))) runs.add(project)
   return runs
+}
+
+/** `dev` before `dev-azure`: where one name is plain, the others of its folder are choices. */
+function plainest(projects: readonly ComposeProject[]): ComposeProject[] {
+  return projects.filter(project =>
+    projects.every(
+      other =>
+        folderOf(other.file) !== folderOf(project.file) || extraWords(other.file) >= extraWords(project.file),
+    ),
+  )
 }
 
 /** The candidates that lie highest, without those of deeper folders: a monorepo's parts stay together. */

@@ -27,7 +27,7 @@ export interface ImageIdentity {
 /** Product by the exact last component of the image's name, then by its words. */
 const PRODUCTS: Readonly<Record<string, string>> = {
   'postgres:postgres':
-    'postgres postgresql postgis pgvector timescaledb timescaledb-ha timescale citus pgvecto-rs vchord vectorchord vchord-postgres paradedb pg_duckdb pgduckdb age orioledb pgroonga spilo alloydbomni edb-postgres percona-distribution-postgresql pglite-socket',
+    'postgres postgresql postgis pgvector timescaledb timescaledb-ha timescale citus pgvecto-rs vchord vectorchord vchord-postgres paradedb pg_duckdb pgduckdb age orioledb pgroonga spilo alloydbomni edb-postgres percona-distribution-postgresql pglite-socket pgautoupgrade',
   'mysql:mysql': 'mysql mysql-server mysql-cluster vttestserver',
   'mysql:mariadb': 'mariadb mariadb-galera mariadb-server',
   'mysql:percona': 'percona percona-server percona-xtradb-cluster',

@@ -43,7 +43,7 @@ export function scopeOf(path: string): Scope {
     )
   )
     return 'test'
-  const own = (parts.at(-1) as string).split(/[-_.]+/)
+  const own = wordsOf(parts.at(-1) as string)
   for (const [scope, known] of WORDS) if (own.some(word => known.has(word))) return scope
   if (folders.some(folder => DEVELOPMENT_FOLDERS.has(folder))) return 'development'
   if (folders.some(folder => PRODUCTION_FOLDERS.has(folder))) return 'production'
@@ -52,7 +52,22 @@ export function scopeOf(path: string): Scope {
 
 /** Whether a compose file's name speaks of something beside the app: a demo, monitoring. */
 export function isSideShow(path: string): boolean {
-  return (path.toLowerCase().split('/').at(-1) as string).split(/[-_.]+/).some(word => ASIDE_WORDS.has(word))
+  return wordsOf(path.toLowerCase().split('/').at(-1) as string).some(word => ASIDE_WORDS.has(word))
+}
+
+/** Words of a file name that say nothing of a choice: `docker-compose.dev.yml` has none beyond, `dev-azure` has one. */
+export function extraWords(path: string): number {
+  const plain = /^(docker|compose|ya?ml|dev|devel|develop|development|local|override)$/
+  return wordsOf(path.toLowerCase().split('/').at(-1) as string).filter(word => !plain.test(word)).length
+}
+
+/** The words of a name, without `.example` at the end, which only says that it is to be copied, and without "non-dev". */
+function wordsOf(name: string): string[] {
+  return name
+    .replace(/\.(example|sample|dist|template)$/, '')
+    .replace(/\b(non|no|not|without)[-_]\w+/g, '')
+    .split(/[-_.]+/)
+    .filter(Boolean)
 }
 
 function words(list: string): ReadonlySet<string> {

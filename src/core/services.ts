@@ -12,6 +12,7 @@ import { configurationSignals } from './signals-configuration.ts'
 import { envSignals } from './signals-env.ts'
 import { frameworkSignals } from './signals-frameworks.ts'
 import { ormSignals } from './signals-orms.ts'
+import { settingSignals } from './signals-settings.ts'
 import { DATABASES, serviceKey } from './store-names.ts'
 
 export interface Service {
@@ -49,6 +50,7 @@ export function findServices(facts: RepoFacts): Service[] {
     ...commandSignals(facts),
     ...envSignals(facts),
     ...configurationSignals(facts),
+    ...settingSignals(facts),
     ...clientSignals(facts),
   ]
   const groups = new Map<string, Signal[]>()
@@ -72,7 +74,7 @@ function chooseRequired(
   const required = new Map<string, string>()
   for (const [key, group] of groups) {
     const run = group.find(signal => signal.weight === 'run')
-    if (run !== undefined) required.set(key, run.why)
+    if (run !== undefined && !isSwitchedOff(group)) required.set(key, run.why)
   }
   chooseDatabases(groups, required, isInMemory)
   const all = [...groups.values()].flat()
@@ -92,6 +94,16 @@ function chooseRequired(
       required.set(key, 'the program is told where it is, and connects to it')
   }
   return required
+}
+
+/** A command can start it, and the env example has its address commented out: whoever wants it turns it on. */
+function isSwitchedOff(group: readonly Signal[]): boolean {
+  const runs = group.filter(signal => signal.weight === 'run')
+  return (
+    runs.every(signal => signal.source === 'command') &&
+    group.some(signal => signal.source === 'env' && signal.weight === 'optional') &&
+    !group.some(signal => signal.weight === 'named')
+  )
 }
 
 /** Of databases an app uses one: what is started or configured, else what most speaks for. */

@@ -13,9 +13,9 @@ const PACKAGES: Readonly<Record<string, string>> = {
   mysql:
     'mysql mysql2 mariadb @planetscale/database @mikro-orm/mysql pymysql mysqlclient aiomysql asyncmy mysql-connector-python github.com/go-sql-driver/mysql gorm.io/driver/mysql mysql_async com.mysql:mysql-connector-j mysql:mysql-connector-java org.mariadb.jdbc:mariadb-java-client pomelo.entityframeworkcore.mysql mysqlconnector myxql trilogy ext-mysqli ext-pdo_mysql',
   mongodb:
-    'mongodb mongoose @nestjs/mongoose @typegoose/typegoose pymongo motor beanie mongoengine djongo mongoid mongo go.mongodb.org/mongo-driver go.mongodb.org/mongo-driver/v2 mongodb.driver mongodb/mongodb mongodb/laravel-mongodb org.springframework.boot:spring-boot-starter-data-mongodb odmantic',
+    'mongodb mongoose @nestjs/mongoose @typegoose/typegoose pymongo motor beanie mongoengine djongo mongoid mongo go.mongodb.org/mongo-driver go.mongodb.org/mongo-driver/v2 mongodb.driver mongodb/mongodb mongodb/laravel-mongodb org.springframework.boot:spring-boot-starter-data-mongodb org.springframework.boot:spring-boot-starter-data-mongodb-reactive odmantic',
   redis:
-    'redis ioredis @redis/client bull bullmq bee-queue connect-redis @nestjs/bull @nestjs/bullmq redis-py django-redis aioredis rq django-rq arq flask-session sidekiq resque redis-rails hiredis github.com/redis/go-redis/v9 github.com/go-redis/redis github.com/go-redis/redis/v8 github.com/go-redis/redis/v9 github.com/gomodule/redigo github.com/hibiken/asynq deadpool-redis fred stackexchange.redis microsoft.extensions.caching.stackexchangeredis predis/predis laravel/horizon redix org.springframework.boot:spring-boot-starter-data-redis redis.clients:jedis io.lettuce:lettuce-core',
+    'redis ioredis @redis/client bull bullmq bee-queue connect-redis @nestjs/bull @nestjs/bullmq redis-py django-redis aioredis rq django-rq arq flask-session sidekiq resque redis-rails hiredis github.com/redis/go-redis/v9 github.com/go-redis/redis github.com/go-redis/redis/v8 github.com/go-redis/redis/v9 github.com/gomodule/redigo github.com/hibiken/asynq deadpool-redis fred stackexchange.redis microsoft.extensions.caching.stackexchangeredis predis/predis laravel/horizon redix org.springframework.boot:spring-boot-starter-data-redis org.springframework.boot:spring-boot-starter-data-redis-reactive redis.clients:jedis io.lettuce:lettuce-core',
   memcached:
     'memcached memjs pymemcache pylibmc python-memcached dalli github.com/bradfitz/gomemcache enyimmemcachedcore',
   rabbitmq:
@@ -40,7 +40,7 @@ for (const [word, names] of Object.entries(PACKAGES))
 const CALLS: readonly (readonly [string, RegExp])[] = [
   [
     'postgres',
-    /\b(sql\.Open|sqlx\.(?:Open|Connect|MustConnect|ConnectContext))\(\s*(?:ctx,\s*)?"(?:postgres|pgx|cloudsqlpostgres)"|\bpgxpool\.(?:New|NewWithConfig|Connect|ConnectConfig|ParseConfig)\(|\bpgx\.Connect\(|\bpostgres\.(?:Open|New)\(|\bPg(?:Pool|PoolOptions|ConnectOptions|Connection)\b|\bpsycopg2?\.connect\(|\basyncpg\.(?:connect|create_pool)\(|\bnew\s+(?:pg\.)?Pool\(|\bPGSimpleDataSource\b|\bpgsql:host=|\bpg_connect\(|drizzle-orm\/(?:node-postgres|postgres-js|neon-\w+|pg-core)|\bPostgresDialect\b|@prisma\/adapter-pg|from\s+['"]postgres['"]|scheme=["']postgres/,
+    /\b(sql\.Open|sqlx\.(?:Open|Connect|MustConnect|ConnectContext))\(\s*(?:ctx,\s*)?"(?:postgres|pgx|cloudsqlpostgres)"|\bpgxpool\.(?:New|NewWithConfig|Connect|ConnectConfig|ParseConfig)\(|\bpgx\.Connect\(|\bpostgres\.(?:Open|New)\(|\bPg(?:Pool|PoolOptions|ConnectOptions|Connection)\b|\bpsycopg2?\.connect\(|\basyncpg\.(?:connect|create_pool)\(|\bnew\s+(?:pg\.)?Pool\(|\bPGSimpleDataSource\b|\bpgsql:host=|\bpg_connect\(|drizzle-orm\/(?:node-postgres|postgres-js|neon-\w+|pg-core)|\bPostgresDialect\b|@prisma\/adapter-pg|from\s+['"]postgres['"]|\bclient\s*:\s*['"](?:pg|postgres)['"]|scheme=["']postgres/,
   ],
   [
     'mysql',

@@ -145,12 +145,14 @@ export function selectorsOf(file: EnvFile): Selector[] {
   return file.entries.flatMap(entry => {
     if (entry.commented || entry.value === undefined || isSecretKey(entry.key)) return []
     const words = keyWords(entry.key)
-    if (!words.some(word => CHOOSER.has(word))) return []
     const category = CATEGORIES.find(([, names]) => words.some(word => names.has(word)))?.[0]
     if (category === undefined) return []
     const value = entry.value.split('.').at(-1) as string
     const chosen = storeByWord(value)
     if (chosen === undefined && !NO_SERVER.test(value)) return []
+    // `DB=postgres` chooses too; `DB=local` may be the name of a database.
+    const isPlain = chosen !== undefined && CATEGORIES.some(([, names]) => names.has(words.at(-1) as string))
+    if (!isPlain && !words.some(word => CHOOSER.has(word))) return []
     return [{ category, chosen, entry, file: file.path }]
   })
 }
