@@ -1,6 +1,15 @@
 // The promises that every adapter keeps, as one suite that runs against a real server.
 // It knows no server: each servers/<adapter>.test.ts tells how to start one and how an application uses it.
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -148,6 +157,9 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
 
     it.each([...adapter.wrongTargets, foreign, ''])('refuses to drop "%s"', async name => {
       await refuse(LOGIN, `${service}_drop '${name}'`)
+    })
+
+    it('has kept all that it refused to drop', async () => {
       expect(await adapter.read(server, theirs)).toBe('of fix')
       expect(await adapter.readMain(server)).toBe('of main')
     })
@@ -206,7 +218,10 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
       const { stdout, stderr } = await succeed(id, script, more)
       const commands = readFileSync(log, 'utf8')
       expect(commands).toMatch(new RegExp(`^(${adapter.clients.join('|')}) `, 'm'))
-      for (const text of [stdout, stderr, commands])
+      const files = readdirSync(dataOf(id), { recursive: true, withFileTypes: true })
+        .filter(entry => entry.isFile())
+        .map(entry => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+      for (const text of [stdout, stderr, commands, ...files])
         for (const form of [server.password, encodeURIComponent(server.password)])
           expect(text).not.toContain(form)
     })
