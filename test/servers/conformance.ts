@@ -32,6 +32,8 @@ export interface RunningServer {
 export interface AdapterUnderTest {
   /** File name and verb prefix, `postgres`. */
   service: string
+  /** What tells this suite from another of the same adapter, `http`. */
+  variant?: string
   aliases?: string[]
   /** Why the suite cannot run here (`missingPrograms`), undefined when it can. */
   missing: string | undefined
@@ -71,7 +73,8 @@ const BASE_TOOLS =
 const findShell = (shell: string) => findProgram(shell.split(' ')[0] ?? '') !== undefined
 
 export function describeAdapter(adapter: AdapterUnderTest): void {
-  describeServer(`${adapter.service} adapter`, adapter.missing, () => {
+  const title = `${adapter.service} adapter${adapter.variant === undefined ? '' : `, ${adapter.variant}`}`
+  describeServer(title, adapter.missing, () => {
     const { service } = adapter
     const sliceOf = adapter.sliceOf ?? (id => `preview_${id}`)
     const mine = sliceOf(LOGIN)
