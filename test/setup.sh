@@ -1,11 +1,14 @@
 #!/bin/sh
 # Installs the real servers and shells that the tests use, and says what this machine cannot have. Again is quick.
 #   sh test/setup.sh
-# From Debian's packages (as root or with sudo); what they lack goes to $PENV_TEST_SERVERS (~/.cache/penv-test-servers).
+# From Debian's packages (as root or with sudo); what they lack goes to $PENV_TEST_SERVERS (~/.cache/penv-test-servers;
+# for root /var/cache/penv-test-servers, since the servers run as nobody, who cannot look into root's home).
 # Starts no server and leaves none running: the tests start their own, on free ports.
 set -eu
 
-dir=${PENV_TEST_SERVERS:-${XDG_CACHE_HOME:-$HOME/.cache}/penv-test-servers}
+cache=$HOME/.cache
+[ "$(id -u)" != 0 ] || cache=/var/cache
+dir=${PENV_TEST_SERVERS:-${XDG_CACHE_HOME:-$cache}/penv-test-servers}
 mkdir -p "$dir/bin"
 work=$(mktemp -d)
 policy=''
