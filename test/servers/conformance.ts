@@ -23,6 +23,8 @@ export interface RunningServer {
 export interface AdapterUnderTest {
   /** File name and verb prefix, `postgres`. */
   service: string
+  /** Title of the suite, where one adapter runs against several servers. */
+  name?: string
   aliases?: string[]
   /** Why the suite cannot run here (`missingPrograms`), undefined when it can. */
   missing: string | undefined
@@ -60,7 +62,7 @@ const BASE_TOOLS =
 const findShell = (shell: string) => findProgram(shell.split(' ')[0] ?? '') !== undefined
 
 export function describeAdapter(adapter: AdapterUnderTest): void {
-  describeServer(`${adapter.service} adapter`, adapter.missing, () => {
+  describeServer(adapter.name ?? `${adapter.service} adapter`, adapter.missing, () => {
     const { service } = adapter
     const sliceOf = adapter.sliceOf ?? (id => `preview_${id}`)
     const mine = sliceOf(LOGIN)
