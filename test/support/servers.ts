@@ -25,7 +25,10 @@ const repository = join(import.meta.dirname, '..', '..')
 /** Where test/setup.sh puts servers that no package of the system has; the same default as there. */
 export const serverBin = join(
   process.env.PENV_TEST_SERVERS ??
-    join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'penv-test-servers'),
+    join(
+      process.env.XDG_CACHE_HOME ?? (isRoot() ? '/var/cache' : join(homedir(), '.cache')),
+      'penv-test-servers',
+    ),
   'bin',
 )
 
