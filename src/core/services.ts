@@ -118,6 +118,7 @@ function chooseDatabases(
     for (const key of chosen) required.delete(key)
     return
   }
+  dropUnchosen(groups, required)
   const startedServer = chosen.some(
     key =>
       key !== 'sqlite' &&
@@ -143,6 +144,18 @@ function chooseDatabases(
     return
   }
   required.set(best.key, 'the program is configured for it, and for no other as clearly')
+}
+
+/** Of several relational servers that are started, the one that a key chooses is the one that is used. */
+function dropUnchosen(groups: ReadonlyMap<string, readonly Signal[]>, required: Map<string, string>): void {
+  const relational = ['postgres', 'mysql', 'sqlite', 'sqlserver', 'oracle'].filter(key => required.has(key))
+  const isChosen = (key: string) =>
+    groups.get(key)?.some(signal => signal.source === 'selector' && signal.weight === 'run')
+  const isConfigured = (key: string) =>
+    groups.get(key)?.some(signal => signal.source === 'framework' && signal.weight === 'run')
+  if (!relational.some(isChosen)) return
+  for (const key of relational)
+    if (!isChosen(key) && (key === 'sqlite' || !isConfigured(key))) required.delete(key)
 }
 
 function scoreOf(group: readonly Signal[]): number {
