@@ -1,4 +1,4 @@
-// Signals of defaults in program text: `os.getenv("REDIS_HOST", "localhost")`, `process.env.MONGO_URI ?? "…"` and
+// Signals of defaults in program text: `os.getenv("REDIS_HOST", "localhost")`, `env.MONGO_URI ?? "…"` and
 // constants of settings modules. A default is where a program goes when nobody says otherwise.
 import { type FactFile, isSecretKey, lineAt, type RepoFacts } from './facts.ts'
 import { type Signal, signalAt } from './signals.ts'
