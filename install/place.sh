@@ -40,8 +40,15 @@ place_manifest() {
   frame=$top.penv.$$
   mkdir -p "$frame${lib#"$top"}" || fail "cannot make $lib"
   cp "$scratch/manifest" "$frame${lib#"$top"}/manifest"
-  rename "$frame" "$top"
+  if rename "$frame" "$top" 2>/dev/null; then
+    frame=''
+    return 0
+  fi
+  # Another install was first: what it has noted stays noted.
+  remove_unplaced "$frame"
   frame=''
+  has_manifest "$lib" || fail "cannot make $lib"
+  write_manifest
 }
 
 # rename FROM TO: where TO is a directory or a link to one, mv would move FROM into it.
@@ -96,7 +103,9 @@ place_version() {
 # place_links PART...
 place_links() {
   for part in "$@"; do
-    [ -L "$lib/$part" ] || [ -e "$lib/$part" ] || ln -s "current/$part" "$lib/$part"
+    # -n: another install may just have made it, and then ln would make one inside.
+    [ -L "$lib/$part" ] || ln -sn "current/$part" "$lib/$part" 2>/dev/null || [ -L "$lib/$part" ] ||
+      fail "cannot make $lib/$part"
   done
 }
 
