@@ -138,6 +138,16 @@ function build(run: (action: Action) => (...args: unknown[]) => Promise<void>): 
     .addOption(timeoutOption())
   add(
     program,
+    'bootstrap',
+    'build the template that new environments are cloned from',
+    run(async (context, command) =>
+      (await import('./commands/bootstrap.ts')).bootstrap(context, optionsOf(command)),
+    ),
+  )
+    .option('--drop', 'drop the templates of this repository')
+    .addOption(timeoutOption())
+  add(
+    program,
     'status',
     'show the environment of this worktree',
     run(async context => (await import('./commands/status.ts')).status(context)),

@@ -22,6 +22,7 @@ import {
   findEnvironmentOfPlace,
   findWorktreeOf,
 } from '../host/environments.ts'
+import { errnoOf } from '../host/errno.ts'
 import { askGit } from '../host/git.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import {
@@ -33,7 +34,7 @@ import {
   setStage,
 } from '../host/lifecycle.ts'
 import { removeMarker } from '../host/marker.ts'
-import { ENV_FILE_NAME, environmentDirectory, errnoOf } from '../host/paths.ts'
+import { ENV_FILE_NAME, environmentDirectory } from '../host/paths.ts'
 import { beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
 import { listenForInterrupts } from '../host/scripts.ts'
 

@@ -8,7 +8,8 @@ import { findStamp, readEnvVariables } from '../core/env-file.ts'
 import { PenvError } from '../errors.ts'
 import { readEnvFile } from '../host/env-file.ts'
 import { requireEnvironment } from '../host/environments.ts'
-import { ENV_FILE_NAME, errnoOf } from '../host/paths.ts'
+import { errnoOf } from '../host/errno.ts'
+import { ENV_FILE_NAME } from '../host/paths.ts'
 
 const OWN_FAILURE = 125
 

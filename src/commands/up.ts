@@ -22,6 +22,7 @@ import { ENV_FILE_NAME, isFile, SCRIPTS_DIRECTORY_NAME } from '../host/paths.ts'
 import { beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
 import { listenForInterrupts } from '../host/scripts.ts'
 import { takeSnapshot } from '../host/snapshot.ts'
+import { type ChosenTemplate, obtainTemplate } from '../host/templates.ts'
 
 export interface UpOptions {
   seed?: boolean
@@ -55,9 +56,13 @@ export async function up(context: Context, options: UpOptions): Promise<Answer> 
   const stage = setStage(context, begun.record, begun.run, interrupts)
   let result: RunResult = { ok: false, state: 'failed' }
   try {
-    const scripts = await provision(context, stage, options)
+    const { scripts, template } = await provision(context, stage, options)
     await mirrorEnvFile(context.stateDir, stage.record.id, stage.root)
-    result = { ok: true, state: 'ready', fields: { scripts } }
+    result = {
+      ok: true,
+      state: 'ready',
+      fields: { scripts, ...(template === undefined ? {} : { template }) },
+    }
   } catch (error) {
     if (error instanceof PenvError) result.error = error
     throw error
@@ -69,8 +74,12 @@ export async function up(context: Context, options: UpOptions): Promise<Answer> 
   return answerOf(record, Date.now() - startedAt, false)
 }
 
-/** Returns the hash of the scripts that ran. */
-async function provision(context: Context, stage: Stage, options: UpOptions): Promise<string> {
+/** Returns the hash of the scripts that ran, and the template that was offered to them. */
+async function provision(
+  context: Context,
+  stage: Stage,
+  options: UpOptions,
+): Promise<{ scripts: string; template: string | undefined }> {
   const { record, root } = stage
   await prepareStage(context, stage)
   requireUsableScripts(stage, ['provision', 'seed'])
@@ -83,14 +92,33 @@ async function provision(context: Context, stage: Stage, options: UpOptions): Pr
     )
   const replaced = await startEnvFile(context.stateDir, record.id, root)
   if (replaced) context.note(`${ENV_FILE_NAME} was a copy of another environment's: started afresh`)
+  const template = await findTemplate(context, stage, options)
   const told = {
     seed: options.seed === true,
     noMigrate: options.migrate === false,
     timeoutMs: options.timeoutMs,
+    ...(template === undefined ? {} : { template: template.name, isTemplateFresh: template.isFresh }),
   }
   await runLifecycleScript(context, stage, 'provision', told)
   if (options.seed && hasScript(stage, 'seed')) await runLifecycleScript(context, stage, 'seed', told)
-  return scripts
+  return { scripts, template: template?.name }
+}
+
+/** Correctness never depends on cloning: without a template, provision.sh creates and migrates from nothing. */
+async function findTemplate(
+  context: Context,
+  stage: Stage,
+  { migrate, timeoutMs }: UpOptions,
+): Promise<ChosenTemplate | undefined> {
+  // An environment that was ready once has its database: a template would come too late for it.
+  const mayBuild = migrate !== false && stage.record.scripts === undefined
+  try {
+    return await obtainTemplate(context, stage, { timeoutMs, mayBuild })
+  } catch (error) {
+    if (!(error instanceof PenvError) || error.code !== 'BOOTSTRAP_FAILED') throw error
+    context.note(`no template: ${error.message.split(';')[0]}; going on without one`)
+    return undefined
+  }
 }
 
 function noScripts(root: string): PenvError {

@@ -1,7 +1,7 @@
 // The errors about `.env.preview` and the words they use. They name files, keys and ids, never a value.
 
 import { PenvError } from '../errors.ts'
-import { quoteForShell } from './env-value.ts'
+import { quoteForShell } from './shell-words.ts'
 
 export function unusableFile(
   verb: 'read' | 'write' | 'remove',

@@ -8,11 +8,11 @@ import {
   findCommonValue,
   formatEnvValue,
   isEnvKey,
-  quoteForShell,
   readEnvBody,
   requireEnvKey,
   writeVariable,
 } from './env-value.ts'
+import { quoteForShell } from './shell-words.ts'
 
 export interface EnvChanges {
   set: ReadonlyMap<string, string>

@@ -83,8 +83,3 @@ export function writeVariable(variable: EnvVariable, value: string): string {
   const isAlone = !variable.exported && comment === ''
   return `${indent}${variable.exported ? 'export ' : ''}${variable.key}=${body === '' && !isAlone ? "''" : body}${comment}`
 }
-
-/** A word that sh reads as exactly this text. */
-export function quoteForShell(text: string): string {
-  return BARE.test(text) && text !== '' ? text : `'${text.replaceAll("'", "'\\''")}'`
-}

@@ -1,8 +1,9 @@
 // What the operating system said about a failed call, in words for a message.
 
-export function errnoOf(error: unknown): string | undefined {
-  const code = (error as NodeJS.ErrnoException | null)?.code
-  return typeof code === 'string' ? code : undefined
+/** `ENOENT` and its like; "unknown error" for what has no such code. */
+export function errnoOf(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException | null | undefined)?.code
+  return typeof code === 'string' ? code : 'unknown error'
 }
 
 /** "no space left on device (ENOSPC)" */

@@ -20,7 +20,8 @@ import { emptyLedger, formatLedger, type Ledger, parseLedger } from '../core/led
 import { type RevisionStore, type Transition, tryCommit, tryRead } from '../core/revisions.ts'
 import { quoteForShell } from '../core/shell-words.ts'
 import { PenvError } from '../errors.ts'
-import { errnoOf, makePrivateDirectory } from './paths.ts'
+import { errnoOf } from './errno.ts'
+import { makePrivateDirectory } from './paths.ts'
 
 const REVISION_FILE = /^(\d{12})\.json$/
 const STRAY_TEMP_MS = 600_000

@@ -5,7 +5,7 @@ import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import type { Marker } from '../core/identity.ts'
 import { PenvError } from '../errors.ts'
-import { errnoOf } from './paths.ts'
+import { errnoOf } from './errno.ts'
 
 function markerFile(gitDir: string): string {
   return join(gitDir, 'penv')

@@ -82,7 +82,3 @@ export function isDirectory(path: string): boolean {
 export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 }
-
-export function errnoOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException | undefined)?.code ?? 'unknown error'
-}

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import type { Range } from '../core/ranges.ts'
-import { errnoOf } from './paths.ts'
+import { errnoOf } from './errno.ts'
 
 // A holder of any of these is seen by at least one: a wildcard holder may leave 127.0.0.1 bindable on macOS,
 // and a holder of ::1 alone is invisible to both IPv4 binds.

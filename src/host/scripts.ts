@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { execa } from 'execa'
 import { parseShebang } from '../core/script-env.ts'
 import { PenvError } from '../errors.ts'
-import { errnoOf } from './paths.ts'
+import { errnoOf } from './errno.ts'
 import { readStartTime } from './processes.ts'
 
 /** How long a script may take to end after each signal. */

@@ -17,9 +17,9 @@ import {
 import { join, relative } from 'node:path'
 import { quoteForShell } from '../core/shell-words.ts'
 import { PenvError } from '../errors.ts'
+import { errnoOf } from './errno.ts'
 import {
   environmentDirectory,
-  errnoOf,
   isDirectory,
   logDirectory,
   makePrivateDirectory,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { formatEnvValue, quoteForShell, readEnvBody } from '../../src/core/env-value.ts'
+import { formatEnvValue, readEnvBody } from '../../src/core/env-value.ts'
+import { quoteForShell } from '../../src/core/shell-words.ts'
 import { PenvError } from '../../src/errors.ts'
 
 describe('the written form of a value', () => {

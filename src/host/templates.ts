@@ -1,0 +1,211 @@
+// Builds, finds and drops the templates of a repository by its `bootstrap.sh`. One build at a time per
+// repository: the ledger's entry of a build is its lock, decided like that of a run.
+
+import { createHash, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Ledger, lookUp, withEntry, withoutEntry } from '../core/ledger.ts'
+import { decideLiveness } from '../core/runs.ts'
+import {
+  composeTemplateName,
+  decideTemplate,
+  findSurplusTemplates,
+  parseTemplateInputs,
+  type TemplateInputs,
+  type TemplateRecord,
+} from '../core/template.ts'
+import { PenvError } from '../errors.ts'
+import { askGit } from './git.ts'
+import { changeLedger, readLedger } from './ledger-files.ts'
+import {
+  hasScript,
+  type Machine,
+  requireUsableScripts,
+  runLifecycleScript,
+  type Stage,
+  throwIfInterrupted,
+} from './lifecycle.ts'
+import { isFile, SCRIPTS_DIRECTORY_NAME } from './paths.ts'
+import { identifySelf, readStartTime } from './processes.ts'
+
+const BUILD_POLL_MS = 100
+
+export interface ChosenTemplate {
+  name: string
+  isFresh: boolean
+  /** Whether this call built it. */
+  built: boolean
+}
+
+export interface TemplateOptions {
+  timeoutMs?: number | undefined
+  /** Builds anew although a template would do. */
+  rebuild?: boolean
+  /** False: clone if there is something to clone, but build nothing. */
+  mayBuild: boolean
+}
+
+/** The template to clone for this stage, built first where none will do. Errors: BOOTSTRAP_FAILED, INTERRUPTED, GIT_FAILED. */
+export async function obtainTemplate(
+  machine: Machine,
+  stage: Stage,
+  options: TemplateOptions,
+): Promise<ChosenTemplate | undefined> {
+  if (!hasScript(stage, 'bootstrap')) return undefined
+  requireUsableScripts(stage, ['bootstrap'])
+  const { repo } = stage.record
+  const inputs = hashInputs(machine, stage)
+  const claim: TemplateRecord = {
+    name: composeTemplateName(repo, inputs, randomBytes(12).toString('hex')),
+    repo,
+    inputs,
+    state: 'building',
+    builtAt: new Date().toISOString(),
+    usedAt: new Date().toISOString(),
+    builder: identifySelf(),
+  }
+  let hasToldOfWait = false
+  for (;;) {
+    const claimed = await changeLedger(machine.stateDir, ledger => claimTemplate(ledger, claim, options))
+    if (claimed.kind === 'none') return undefined
+    if (claimed.kind === 'clone') return { name: claimed.name, isFresh: claimed.isFresh, built: false }
+    if (claimed.kind === 'claimed') break
+    throwIfInterrupted(stage)
+    if (decideLiveness(claimed.builder, identifySelf(), readStartTime) === 'dead') {
+      await dropTemplate(machine, stage, claimed.name, options)
+      continue
+    }
+    if (!hasToldOfWait) machine.note(`waiting for the template that pid ${claimed.builder.pid} builds`)
+    hasToldOfWait = true
+    await delay(BUILD_POLL_MS)
+  }
+  try {
+    await runLifecycleScript(machine, stage, 'bootstrap', {
+      args: ['build'],
+      template: claim.name,
+      timeoutMs: options.timeoutMs,
+    })
+  } catch (error) {
+    await dropHalfBuilt(machine, stage, claim.name, options)
+    throw error
+  }
+  await changeLedger(machine.stateDir, ledger => ({
+    ledger: withTemplate(ledger, { ...claim, state: 'ready' }),
+    value: undefined,
+  }))
+  await dropSurplus(machine, stage, options)
+  return { name: claim.name, isFresh: true, built: true }
+}
+
+type Claimed =
+  | { kind: 'none' }
+  | { kind: 'claimed' }
+  | { kind: 'clone'; name: string; isFresh: boolean }
+  | { kind: 'building'; name: string; builder: NonNullable<TemplateRecord['builder']> }
+
+function claimTemplate(
+  ledger: Ledger,
+  claim: TemplateRecord,
+  options: TemplateOptions,
+): { ledger: Ledger; value: Claimed } {
+  const templates = templatesOf(ledger)
+  if (templates.some(template => template.name === claim.name)) return { ledger, value: { kind: 'claimed' } }
+  const decision = decideTemplate(templates, claim.repo, claim.inputs)
+  if (decision.kind === 'clone' && !options.rebuild) {
+    const used = templates.find(template => template.name === decision.name) as TemplateRecord
+    return { ledger: withTemplate(ledger, { ...used, usedAt: claim.usedAt }), value: decision }
+  }
+  if (!options.mayBuild) return { ledger, value: { kind: 'none' } }
+  const other = templates.find(template => template.repo === claim.repo && template.state === 'building')
+  if (other?.builder !== undefined)
+    return { ledger, value: { kind: 'building', name: other.name, builder: other.builder } }
+  return { ledger: withTemplate(ledger, claim), value: { kind: 'claimed' } }
+}
+
+export function templatesOf(ledger: Ledger): TemplateRecord[] {
+  return Object.values(ledger.templates) as TemplateRecord[]
+}
+
+function withTemplate(ledger: Ledger, template: TemplateRecord): Ledger {
+  const { builder, ...rest } = template
+  const entry = template.state === 'building' && builder !== undefined ? template : rest
+  return { ...ledger, templates: withEntry<unknown>(ledger.templates, template.name, entry) }
+}
+
+/** The hash of each input as it is on the disk; `bootstrap.sh` itself is one. */
+function hashInputs(machine: Machine, { root, scriptsDir }: Stage): TemplateInputs {
+  const list = join(scriptsDir, 'template.inputs')
+  const pathspecs = isFile(list) ? parseTemplateInputs(readFileSync(list, 'utf8')) : []
+  const inputs: Record<string, string> = {
+    [`${SCRIPTS_DIRECTORY_NAME}/bootstrap.sh`]: hashFile(join(scriptsDir, 'bootstrap.sh')),
+  }
+  if (pathspecs.length === 0) return inputs
+  const { status, stdout, stderr } = askGit(
+    ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...pathspecs],
+    root,
+    machine.env,
+  )
+  if (status !== 0)
+    throw new PenvError({
+      code: 'GIT_FAILED',
+      message: `${list} holds a pathspec that git refuses: ${stderr.trim().replace(/^fatal: /, '')}`,
+    })
+  for (const path of new Set(stdout.split('\0'))) {
+    const file = join(root, path)
+    if (path !== '' && isFile(file)) inputs[path] = hashFile(file)
+  }
+  return inputs
+}
+
+function hashFile(file: string): string {
+  return createHash('sha256').update(readFileSync(file)).digest('hex')
+}
+
+/** Runs `bootstrap.sh drop` and forgets the template; one that cannot be dropped stays on record. */
+export async function dropTemplate(
+  machine: Machine,
+  stage: Stage,
+  name: string,
+  options: Pick<TemplateOptions, 'timeoutMs'>,
+): Promise<void> {
+  await runLifecycleScript(machine, stage, 'bootstrap', {
+    args: ['drop'],
+    template: name,
+    timeoutMs: options.timeoutMs,
+  })
+  await changeLedger(machine.stateDir, ledger => ({
+    ledger:
+      lookUp(ledger.templates, name) === undefined
+        ? ledger
+        : { ...ledger, templates: withoutEntry(ledger.templates, name) },
+    value: undefined,
+  }))
+}
+
+/** A drop that fails leaves the entry as a build whose builder will be dead: the next one tries again. */
+async function dropHalfBuilt(
+  machine: Machine,
+  stage: Stage,
+  name: string,
+  options: TemplateOptions,
+): Promise<void> {
+  try {
+    await dropTemplate(machine, stage, name, options)
+  } catch (error) {
+    if (!(error instanceof PenvError)) throw error
+    machine.note(`the half-built template ${name} is left for the next build to drop`)
+  }
+}
+
+async function dropSurplus(machine: Machine, stage: Stage, options: TemplateOptions): Promise<void> {
+  const surplus = findSurplusTemplates(templatesOf(await readLedger(machine.stateDir)), stage.record.repo)
+  for (const { name } of surplus) {
+    try {
+      await dropTemplate(machine, stage, name, options)
+    } catch (error) {
+      if (!(error instanceof PenvError) || error.code !== 'BOOTSTRAP_FAILED') throw error
+      machine.note(`the old template ${name} could not be dropped`)
+    }
+  }
+}
