@@ -71,7 +71,7 @@ function build(run: (action: Action) => (...args: unknown[]) => Promise<void>): 
     ),
   )
     .option('--renew', 'take another value')
-    .option('--pool <pool>', 'numbers of another server')
+    .option('--pool <pool>', 'numbers of another server', requireValue)
   withGetOptions(
     add(
       get,
@@ -133,7 +133,7 @@ function build(run: (action: Action) => (...args: unknown[]) => Promise<void>): 
       }),
     ),
   )
-    .option('--id <id>', "another environment than this worktree's")
+    .option('--id <id>', "another environment than this worktree's", requireValue)
     .option('--worktree', 'remove the worktree too')
     .addOption(timeoutOption())
   add(
@@ -157,6 +157,12 @@ function build(run: (action: Action) => (...args: unknown[]) => Promise<void>): 
     'list',
     'show all environments of this machine',
     run(async context => (await import('./commands/list.ts')).list(context)),
+  )
+  add(
+    program,
+    'doctor',
+    'tell what this repository is made of, and what stands in the way',
+    run(async context => (await import('./commands/doctor.ts')).doctor(context)),
   )
   add(
     program,
@@ -211,8 +217,14 @@ function readFlags(command: Command): Flags {
   }
 }
 
+/** An option without its value would take the next option for it. */
+function requireValue(value: string): string {
+  if (value.startsWith('-')) throw new InvalidArgumentError('A value is missing.')
+  return value
+}
+
 function collect(value: string, previous: string[] = []): string[] {
-  return [...previous, value]
+  return [...previous, requireValue(value)]
 }
 
 function chooseId(command: Command): string | undefined {
