@@ -160,6 +160,12 @@ function build(run: (action: Action) => (...args: unknown[]) => Promise<void>): 
   )
   add(
     program,
+    'doctor',
+    'tell what this repository is made of, and what stands in the way',
+    run(async context => (await import('./commands/doctor.ts')).doctor(context)),
+  )
+  add(
+    program,
     'session',
     'tell an agent about the environment; for hooks',
     run(async context => (await import('./commands/session.ts')).session(context)),

@@ -1,0 +1,106 @@
+// Says which compose projects a developer starts by default, by names, by who mentions them, and by what they run.
+import { looksProduction } from './compose-production.ts'
+import { type ComposeProject, readComposeProjects } from './compose-projects.ts'
+import { folderOf, type RepoFacts, resolveFrom } from './facts.ts'
+import { extraWords, isSideShow } from './scope.ts'
+
+/** run: the developer's. fallback: production's, where there is nothing else. optional: one may start it. */
+export type Standing = 'run' | 'fallback' | 'optional' | 'test'
+
+export interface RankedProject extends ComposeProject {
+  readonly standing: Standing
+}
+
+/** The projects with their standing, in the order of the files. */
+export function findComposeProjects(facts: RepoFacts): RankedProject[] {
+  const projects = readComposeProjects(facts)
+  const finished = new Set(projects.filter(project => looksProduction(facts, project.services)))
+  const runs = chooseRuns(projects, finished, mentionedFiles(facts))
+  return projects.map(project => ({ ...project, standing: standingOf(project) }))
+
+  function standingOf(project: ComposeProject): Standing {
+    if (runs.has(project)) return 'run'
+    if (project.scope === 'test') return 'test'
+    const isFallback = runs.size === 0 && (project.scope === 'production' || finished.has(project))
+    return isFallback && project.scope !== 'aside' && !isSideShow(project.file) ? 'fallback' : 'optional'
+  }
+}
+
+function chooseRuns(
+  projects: readonly ComposeProject[],
+  finished: ReadonlySet<ComposeProject>,
+  mentioned: ReadonlySet<string>,
+): Set<ComposeProject> {
+  const candidates = projects.filter(
+    project =>
+      (project.scope === 'neutral' || project.scope === 'development') &&
+      !isSideShow(project.file) &&
+      [...project.services.values()].some(service => service.identity !== undefined),
+  )
+  const containers = candidates.filter(project => project.file.includes('.devcontainer/'))
+  const hosted = candidates.filter(project => !containers.includes(project))
+  const explicit = plainest(nearest(hosted.filter(project => project.scope === 'development')))
+  const runs = new Set(explicit)
+  for (const project of hosted) {
+    if (!project.isBase || folderOf(project.file) !== '' || finished.has(project)) continue
+    const isBelow = explicit.some(one => one.isOverlay && one.files.includes(project.file))
+    // Beside a file of its own for development, the plain one counts only where it holds nothing but servers.
+    if (
+      explicit.length === 0 ||
+      isBelow ||
+      [...project.services.values()].every(service => service.build === undefined)
+    )
+      runs.add(project)
+  }
+  const hasRootRun = [...runs].some(project => project.isBase)
+  if (runs.size === 0 || hasRootRun)
+    for (const project of hosted) if (mentioned.has(project.file) && !finished.has(project)) runs.add(project)
+  if (runs.size === 0) for (const project of containers) runs.add(project)
+  if (runs.size === 0)
+    for (const project of nearest(hosted.filter(one => !finished.has(one)))) runs.add(project)
+  return runs
+}
+
+/** `dev` before `dev-azure`: where one name is plain, the others of its folder are choices. */
+function plainest(projects: readonly ComposeProject[]): ComposeProject[] {
+  return projects.filter(project =>
+    projects.every(
+      other =>
+        folderOf(other.file) !== folderOf(project.file) || extraWords(other.file) >= extraWords(project.file),
+    ),
+  )
+}
+
+/** The candidates that lie highest, without those of deeper folders: a monorepo's parts stay together. */
+function nearest(projects: readonly ComposeProject[]): ComposeProject[] {
+  const depth = (project: ComposeProject) => project.file.split('/').length
+  const least = Math.min(...projects.map(depth))
+  return projects.filter(
+    project => depth(project) === least || (least > 1 && depth(project) === least + 1 && project.isBase),
+  )
+}
+
+const TASK_FILE =
+  /^([^/]+\/)?(package\.json|[Mm]akefile|GNUmakefile|\.?justfile|[Tt]askfile\.ya?ml|Procfile(\.dev)?)$|^(bin|scripts?|dev)\/[\w-]+(\.sh)?$/
+
+/** Compose files that the root's own task files start by name. */
+function mentionedFiles(facts: RepoFacts): Set<string> {
+  const found = new Set<string>()
+  const add = (from: string, target: string) => {
+    for (const base of [from, 'root'])
+      for (const path of [resolveFrom(base, target)]) if (path !== undefined) found.add(path)
+  }
+  for (const file of facts.files.values()) {
+    if (!TASK_FILE.test(file.path)) continue
+    for (const line of file.text.split('\n')) {
+      if (/\b(prod|production|deploy|test|ci|e2e)\b/.test(line)) continue
+      for (const match of line.matchAll(/(?:-f|--file)[=\s]+["']?([\w./-]+\.ya?ml)/g))
+        add(file.path, match[1] as string)
+      const folder = /cd\s+["']?([\w./-]+)["']?\s*&&\s*docker[ -]compose/.exec(line)?.[1]
+      if (folder === undefined) continue
+      for (const name of ['compose.yaml', 'compose.yml', 'docker-compose.yml', 'docker-compose.yaml'])
+        add(file.path, `${folder}/${name}`)
+    }
+  }
+  return found
+}

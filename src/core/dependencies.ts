@@ -1,0 +1,163 @@
+// What a repository's manifests ask for by name, in every ecosystem, with the line. A dependency is a hint and
+// nothing more: whether a thing is used is for others to decide. Lock files are not read: they name everything.
+import { asRecord, type FactFile, folderOf, lineAt, nameOf, type RepoFacts, valueAt } from './facts.ts'
+import type { Ecosystem } from './package-manager.ts'
+
+export interface Dependency {
+  readonly ecosystem: Ecosystem
+  /** Lower case. */
+  readonly name: string
+  readonly version: string | undefined
+  /** The folder of the manifest. */
+  readonly folder: string
+  readonly file: string
+  readonly line: number
+}
+
+export function findDependencies(facts: RepoFacts): Dependency[] {
+  const found: Dependency[] = []
+  for (const file of facts.files.values()) {
+    const name = nameOf(file.path)
+    if (name === 'package.json') found.push(...fromTables(facts, file, 'node', NODE_TABLES))
+    else if (name === 'composer.json')
+      found.push(...fromTables(facts, file, 'php', ['require', 'require-dev']))
+    else if (name === 'Cargo.toml') found.push(...fromTables(facts, file, 'rust', RUST_TABLES))
+    else if (name === 'Pipfile')
+      found.push(...fromTables(facts, file, 'python', ['packages', 'dev-packages']))
+    else if (name === 'pyproject.toml') found.push(...fromPyproject(facts, file))
+    else {
+      const text = TEXT_MANIFESTS.find(([pattern]) => pattern.test(file.path))
+      if (text !== undefined) found.push(...fromText(file, text[1], text[2]))
+    }
+  }
+  return found
+}
+
+/** The dependency of that name which is nearest: in the folder, above it, else anywhere below it. */
+export function findDependency(
+  dependencies: readonly Dependency[],
+  ecosystem: Ecosystem,
+  name: RegExp,
+  folder?: string,
+): Dependency | undefined {
+  const named = dependencies.filter(one => one.ecosystem === ecosystem && name.test(one.name))
+  if (folder === undefined) return named[0]
+  const isAbove = (one: Dependency) =>
+    one.folder === '' || one.folder === folder || folder.startsWith(`${one.folder}/`)
+  return named.filter(isAbove).sort((a, b) => b.folder.length - a.folder.length)[0]
+}
+
+const NODE_TABLES = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies']
+const RUST_TABLES = ['dependencies', 'dev-dependencies', 'build-dependencies', 'workspace.dependencies']
+
+function fromTables(
+  facts: RepoFacts,
+  file: FactFile,
+  ecosystem: Ecosystem,
+  tables: readonly string[],
+): Dependency[] {
+  const parsed = facts.json.get(file.path) ?? facts.toml.get(file.path)
+  return tables.flatMap(table =>
+    Object.entries(asRecord(valueAt(parsed, ...table.split('.'))) ?? {}).map(([name, wanted]) => {
+      const version = typeof wanted === 'string' ? wanted : valueAt(wanted, 'version')
+      const at = file.text.search(new RegExp(`^\\s*["']?${escapeRegExp(name)}["']?\\s*[:=.]`, 'm'))
+      return {
+        ecosystem,
+        name: name.toLowerCase(),
+        version: typeof version === 'string' ? version : undefined,
+        folder: folderOf(file.path),
+        file: file.path,
+        line: at < 0 ? 1 : lineAt(file.text, at + (/^\s*/.exec(file.text.slice(at))?.[0].length ?? 0)),
+      }
+    }),
+  )
+}
+
+/** The standard tables and those of Poetry, uv and PDM. */
+function fromPyproject(facts: RepoFacts, file: FactFile): Dependency[] {
+  const parsed = facts.toml.get(file.path)
+  const lists = [
+    valueAt(parsed, 'project', 'dependencies'),
+    ...['project.optional-dependencies', 'dependency-groups', 'tool.pdm.dev-dependencies'].flatMap(table =>
+      Object.values(asRecord(valueAt(parsed, ...table.split('.'))) ?? {}),
+    ),
+    valueAt(parsed, 'tool', 'uv', 'dev-dependencies'),
+  ]
+  const poetry = valueAt(parsed, 'tool', 'poetry')
+  const tables = [
+    valueAt(poetry, 'dependencies'),
+    valueAt(poetry, 'dev-dependencies'),
+    ...Object.values(asRecord(valueAt(poetry, 'group')) ?? {}).map(group => valueAt(group, 'dependencies')),
+  ]
+  const wanted = [
+    ...lists.flat().filter(one => typeof one === 'string'),
+    ...tables.flatMap(table => Object.keys(asRecord(table) ?? {})),
+  ]
+  return wanted.flatMap(one => {
+    const match = /^\s*([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:[=<>~!]=?\s*([\w.]+))?/.exec(one)
+    if (match === null) return []
+    const at = file.text.search(new RegExp(`(?:^\\s*["']?|["'])${escapeRegExp(match[1] as string)}\\b`, 'm'))
+    const line = at < 0 ? 1 : lineAt(file.text, at + (/^\s*/.exec(file.text.slice(at))?.[0].length ?? 0))
+    return [
+      {
+        ecosystem: 'python' as const,
+        name: (match[1] as string).toLowerCase(),
+        version: match[2],
+        folder: folderOf(file.path),
+        file: file.path,
+        line,
+      },
+    ]
+  })
+}
+
+/** Manifests that are programs or lists: one pattern each, with the name and perhaps the version as groups. */
+const TEXT_MANIFESTS: readonly (readonly [RegExp, Ecosystem, RegExp])[] = [
+  [
+    /(^|\/)requirements([\w.-]*\.txt|\/[^/]+\.txt)$/,
+    'python',
+    /^\s*([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:[=<>~!]=?\s*([\w.]+))?/gm,
+  ],
+  [
+    /(^|\/)setup\.(py|cfg)$/,
+    'python',
+    /^\s*["']?([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:[=<>~!]=\s*([\w.]+))?[^=\n]*["',]?$/gm,
+  ],
+  [
+    /(^|\/)(Gemfile|gems\.rb)$|\.gemspec$/,
+    'ruby',
+    /^\s*(?:gem|\w+\.add_(?:\w+_)?dependency)[\s(]+["']([\w-]+)["']/gm,
+  ],
+  [
+    /(^|\/)go\.mod$/,
+    'go',
+    /^\s*(?:require\s+|tool\s+)?([\w.-]+\.[a-z]+\/\S+)\s+(v\S+)(?!.*\/\/ indirect)\s*$/gm,
+  ],
+  [/(^|\/)mix\.exs$/, 'elixir', /\{:(\w+),\s*(?:"[~>= ]*([\w.]+)")?/g],
+  [
+    /\.[cf]sproj$|(^|\/)Directory\.Packages\.props$/,
+    'dotnet',
+    /<Package(?:Reference|Version)\s+Include="([\w.]+)"(?:\s+Version="([\w.]+)")?/g,
+  ],
+  [/(^|\/)pom\.xml$/, 'jvm', /<artifactId>\s*([\w.-]+)\s*<\/artifactId>/g],
+  [
+    /(^|\/)(build\.gradle(\.kts)?|libs\.versions\.toml|build\.sbt)$/,
+    'jvm',
+    /["'](?:[\w.-]+:)?([\w.-]+)(?::([\w.$-]+))?["']/g,
+  ],
+]
+
+function fromText(file: FactFile, ecosystem: Ecosystem, pattern: RegExp): Dependency[] {
+  return [...file.text.matchAll(pattern)].map(match => ({
+    ecosystem,
+    name: (match[1] as string).toLowerCase(),
+    version: match[2],
+    folder: folderOf(file.path).replace(/(^|\/)requirements$/, ''),
+    file: file.path,
+    line: lineAt(file.text, (match.index ?? 0) + match[0].search(/\S/)),
+  }))
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+}

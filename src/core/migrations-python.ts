@@ -1,0 +1,101 @@
+// Finds the migrations of Python: Django, Alembic, Flask-Migrate. Each by its folder or configuration; see
+// core/migration-tool.ts for what a finding holds.
+import { folderOf, nameOf, resolveFrom, valueAt } from './facts.ts'
+import {
+  type FoundTool,
+  foldersWith,
+  inFolder,
+  type MigrationContext,
+  relativeTo,
+  shellWord,
+} from './migration-tool.ts'
+
+export function findPythonTools(context: MigrationContext): FoundTool[] {
+  return [...findDjango(context), ...findAlembic(context)]
+}
+
+function findDjango(context: MigrationContext): FoundTool[] {
+  return context.paths
+    .filter(path => nameOf(path) === 'manage.py' && /DJANGO|django/.test(context.text(path)))
+    .map(manage => {
+      const folder = folderOf(manage)
+      const inside = (path: string) => folder === '' || path.startsWith(`${folder}/`)
+      const folders = [...foldersWith(context, /(^|\/)migrations\/\d{4}_\w+\.py$/).keys()].filter(inside)
+      const call = `${context.exec('python', folder)}python3 ${relativeTo(folder, manage)}`
+      return {
+        tool: 'django',
+        ecosystem: 'python',
+        folder,
+        directory: folders.length === 1 ? folders[0] : undefined,
+        config: manage,
+        command: `${call} migrate --noinput`,
+        applies: /\bmanage(\.py)?\b[^\n;&|]*\bmigrate\b/,
+        schema: folders.length === 1 ? [] : [`:(glob)${inFolder(folder, '**/migrations/*.py')}`],
+        evidence: [context.at(manage, /DJANGO|django/)],
+      }
+    })
+}
+
+function findAlembic(context: MigrationContext): FoundTool[] {
+  const configs = context.filePaths.filter(
+    path =>
+      /(^|\/)alembic\.ini$/.test(path) ||
+      (/(^|\/)pyproject\.toml$/.test(path) &&
+        valueAt(context.facts.toml.get(path), 'tool', 'alembic') !== undefined),
+  )
+  return configs.map(config => {
+    const place = folderOf(config)
+    // Flask-Migrate keeps Alembic's configuration inside the folder of the migrations and calls it through flask.
+    const flask =
+      context.dependency('python', /^flask-migrate$/, place) ??
+      (/flask/.test(context.text(inFolder(place, 'env.py'))) ? true : undefined)
+    if (flask !== undefined && context.facts.paths.includes(inFolder(place, 'env.py')))
+      return flaskMigrate(context, config)
+    const text = context.text(config)
+    const written = /^\s*script_location\s*=\s*["']?([^"'\n]+?)["']?\s*$/m
+      .exec(text)?.[1]
+      ?.replace(/^(%\(here\)s|\{here\})\//, '')
+    const location =
+      written === undefined
+        ? undefined
+        : (resolveFrom(config, written.includes(':') ? written.replace(/^[\w.]+:/, '') : written) ?? written)
+    const environment = location === undefined ? '' : context.text(`${location}/env.py`)
+    const versions = location === undefined ? undefined : `${location}/versions`
+    const exists = (path: string | undefined) =>
+      path !== undefined && context.facts.paths.some(one => one.startsWith(`${path}/`))
+    const pinned = /^\s*sqlalchemy\.url\s*=\s*(?!driver:)\S+:\/\/\S+/m.test(text)
+    const readsElsewhere =
+      /environ|getenv|settings|config\.set_main_option|decouple|get_url|dotenv|from \w+[\w.]* import/.test(
+        environment,
+      )
+    return {
+      tool: 'alembic',
+      ecosystem: 'python',
+      folder: place,
+      directory: exists(versions) ? versions : exists(location) ? location : undefined,
+      config,
+      command: `${context.exec('python', place)}alembic upgrade head`,
+      ...(pinned && !readsElsewhere && environment !== ''
+        ? { question: `${config} names the database itself: how does Alembic take another URL here` }
+        : {}),
+      applies: /\balembic\b[^\n;&|]*\bupgrade\b|\bcommand\.upgrade\(/,
+      evidence: [context.at(config, /script_location|\[tool\.alembic/)],
+    }
+  })
+}
+
+function flaskMigrate(context: MigrationContext, config: string): FoundTool {
+  const directory = folderOf(config)
+  const folder = folderOf(directory)
+  const flag = nameOf(directory) === 'migrations' ? '' : ` -d ${shellWord(relativeTo(folder, directory))}`
+  return {
+    tool: 'flask-migrate',
+    ecosystem: 'python',
+    folder,
+    directory,
+    config,
+    command: `${context.exec('python', folder)}flask db upgrade${flag}`,
+    applies: /\bflask\b[^\n;&|]*\bdb upgrade\b/,
+    evidence: [context.at(config, 'alembic')],
+  }
+}

@@ -1,0 +1,208 @@
+// Signals of a framework's own configuration, which decides what an app cannot start without:
+// Rails, Laravel, Django, Phoenix, Spring. The configuration of ORMs is in core/signals-orms.ts.
+import { asRecord, type FactFile, filesMatching, findLine, lineAt, type RepoFacts, valueAt } from './facts.ts'
+import { scopeOf } from './scope.ts'
+import { type Signal, type SignalWeight, signalAt } from './signals.ts'
+import { storeByWord } from './store-names.ts'
+
+export function frameworkSignals(facts: RepoFacts): Signal[] {
+  return [...rails(facts), ...laravel(facts), ...django(facts), ...phoenix(facts), ...spring(facts)]
+}
+
+/** A signal for a word that names a server, at the place where it stands. */
+export function wordSignal(
+  facts: RepoFacts,
+  file: FactFile,
+  line: number,
+  word: string,
+  why: string,
+  weight: SignalWeight = 'run',
+): Signal[] {
+  const identity = storeByWord(word)
+  return identity === undefined
+    ? []
+    : [signalAt(facts, { file: file.path, line }, { ...identity, source: 'framework', weight, why })]
+}
+
+/** Whether a file belongs to the program of a default run, not to tests, examples or production alone. */
+export function isOwnFile(path: string): boolean {
+  const scope = scopeOf(path)
+  return scope === 'neutral' || scope === 'development'
+}
+
+function rails(facts: RepoFacts): Signal[] {
+  const signals: Signal[] = []
+  const configs = filesMatching(facts, /(^|\/)config\/database[\w.-]*$/).filter(
+    file => !/(^|\/)(spec|test)s?\//.test(file.path),
+  )
+  const chosen = configs.filter(file => /database\.ya?ml$/.test(file.path))
+  const adapters = (chosen.length > 0 ? chosen : configs).flatMap(file => {
+    const section = /^development:[^\n]*\n((?:[ \t#].*\n|\n)*)/m.exec(`${file.text}\n`)
+    const inSection = section === null ? undefined : adapterIn(section[1] as string)
+    const start = section === null || inSection === undefined ? 0 : section.index
+    const match = inSection ?? adapterIn(file.text)
+    return match === undefined
+      ? []
+      : [{ file, word: match, line: lineAt(file.text, file.text.indexOf('adapter', start)) }]
+  })
+  const isChoice = new Set(adapters.map(entry => storeByWord(entry.word)?.kind)).size > 1
+  for (const { file, word, line } of adapters)
+    signals.push(
+      ...wordSignal(facts, file, line, word, `${file.path} uses ${word}`, isChoice ? 'named' : 'run'),
+    )
+  for (const file of filesMatching(facts, /(^|\/)config\/mongoid\.ya?ml$/))
+    signals.push(
+      ...wordSignal(facts, file, findLine(file, 'development') ?? 1, 'mongodb', 'Mongoid is configured'),
+    )
+  for (const file of filesMatching(facts, /(^|\/)config\/cable\.ya?ml$/)) {
+    const section = /^development:[^\n]*\n((?:[ \t].*\n|\n)*)/m.exec(`${file.text}\n`)
+    const body = section?.[1] ?? ''
+    if (section !== null && /adapter:\s*["']?redis/.test(body))
+      signals.push(
+        ...wordSignal(
+          facts,
+          file,
+          lineAt(file.text, section.index),
+          'redis',
+          'Action Cable uses it in development',
+          'named',
+        ),
+      )
+  }
+  for (const file of filesMatching(facts, /(^|\/)config\/environments\/development\.rb$/))
+    for (const match of file.text.matchAll(/^\s*config\.(?:cache_store|session_store)\s*=?\s*:?(\w+)/gm))
+      signals.push(
+        ...wordSignal(
+          facts,
+          file,
+          lineAt(file.text, match.index),
+          match[1] as string,
+          'the cache store of development',
+          'named',
+        ),
+      )
+  return signals
+}
+
+/** The last adapter that is named wins: in `ENV.fetch("DB", "postgresql")` it is the default. */
+function adapterIn(text: string): string | undefined {
+  const line = /^\s*adapter:\s*(.+)$/m.exec(text)?.[1]
+  const words = line?.match(/postgresql|postgis|mysql2|trilogy|sqlite3|sqlserver|oracle_enhanced/g)
+  return words?.at(-1)
+}
+
+function laravel(facts: RepoFacts): Signal[] {
+  const hasExample = [...facts.envFiles.values()].some(env =>
+    env.entries.some(entry => entry.key === 'DB_CONNECTION' && !entry.commented && entry.value !== undefined),
+  )
+  if (hasExample) return []
+  return filesMatching(facts, /(^|\/)config\/database\.php$/).flatMap(file => {
+    const match = /['"]default['"]\s*=>\s*env\(\s*['"]DB_CONNECTION['"]\s*,\s*['"](\w+)['"]/.exec(file.text)
+    return match === null
+      ? []
+      : wordSignal(facts, file, lineAt(file.text, match.index), match[1] as string, 'the default connection')
+  })
+}
+
+function django(facts: RepoFacts): Signal[] {
+  const signals: Signal[] = []
+  for (const file of filesMatching(facts, /(^|\/)[\w-]*(settings|config|conf)[\w-]*(\/[\w-]+)*\.py$/)) {
+    if (!isOwnFile(file.path) || !/\b(DATABASES|CACHES|SECRET_KEY|INSTALLED_APPS)\b/.test(file.text)) continue
+    const engines = [
+      ...file.text.matchAll(
+        /^(?!\s*#).*?["'](?:django(?:\.contrib\.gis)?|django_prometheus|djongo|mssql)[\w.]*?\.?(?:db\.)?backends?\.([a-z0-9_]+)["']/gm,
+      ),
+    ].filter(match => storeByWord(match[1] as string) !== undefined)
+    const kinds = new Set(engines.map(match => storeByWord(match[1] as string)?.kind))
+    for (const match of engines) {
+      const isFile = storeByWord(match[1] as string)?.kind === 'sqlite'
+      // Two engines in one file: a condition chooses, and without anything set it is the file.
+      const weight = kinds.size === 1 || isFile ? 'run' : 'named'
+      signals.push(
+        ...wordSignal(
+          facts,
+          file,
+          lineAt(file.text, match.index + match[0].length),
+          match[1] as string,
+          'DATABASES uses it',
+          weight,
+        ),
+      )
+    }
+    const cache = /^(?!\s*#).*(?:django_redis\.cache\.RedisCache|cache\.backends\.redis\.RedisCache)/m.exec(
+      file.text,
+    )
+    if (cache !== null)
+      signals.push(
+        ...wordSignal(facts, file, lineAt(file.text, cache.index), 'redis', 'CACHES uses it', 'named'),
+      )
+    const memcached = /^(?!\s*#).*cache\.backends\.memcached\./m.exec(file.text)
+    if (memcached !== null)
+      signals.push(
+        ...wordSignal(
+          facts,
+          file,
+          lineAt(file.text, memcached.index),
+          'memcached',
+          'CACHES uses it',
+          'named',
+        ),
+      )
+  }
+  return signals
+}
+
+function phoenix(facts: RepoFacts): Signal[] {
+  return [...facts.files.values()]
+    .filter(file => /\.exs?$/.test(file.path) && isOwnFile(file.path))
+    .flatMap(file => {
+      const match = /^(?!\s*#).*\bEcto\.Adapters\.(Postgres|MyXQL|SQLite3|Tds)\b/m.exec(file.text)
+      if (match === null || !/use Ecto\.Repo|\bRepo\b/.test(file.text)) return []
+      const word = { Postgres: 'postgres', MyXQL: 'mysql', SQLite3: 'sqlite', Tds: 'mssql' }[
+        match[1] as string
+      ] as string
+      return wordSignal(facts, file, lineAt(file.text, match.index), word, 'the Ecto repo uses it')
+    })
+}
+
+const SPRING: readonly (readonly [readonly string[], string])[] = [
+  [['spring', 'data', 'mongodb'], 'mongodb'],
+  [['spring', 'mongodb'], 'mongodb'],
+  [['spring', 'data', 'redis'], 'redis'],
+  [['spring', 'redis'], 'redis'],
+  [['spring', 'rabbitmq'], 'rabbitmq'],
+  [['spring', 'kafka', 'bootstrap-servers'], 'kafka'],
+  [['spring', 'cloud', 'stream', 'kafka'], 'kafka'],
+  [['spring', 'elasticsearch', 'uris'], 'elasticsearch'],
+  [['spring', 'data', 'elasticsearch'], 'elasticsearch'],
+  [['spring', 'neo4j'], 'neo4j'],
+]
+
+/** Addresses of servers in the profiles of a default run; JDBC URLs are found with all other URLs. */
+function spring(facts: RepoFacts): Signal[] {
+  const signals: Signal[] = []
+  for (const file of filesMatching(
+    facts,
+    /(^|\/)(application|bootstrap)(-(dev|local|development|default))?\.(ya?ml|properties)$/,
+  )) {
+    if (!isOwnFile(file.path)) continue
+    for (const [keys, word] of SPRING) {
+      const flat = new RegExp(`^\\s*${keys.join('\\.').replace(/-/g, '[-.]?')}[.=:]`, 'm').exec(file.text)
+      const inYaml = (facts.yaml.get(file.path) ?? []).find(document => {
+        const value = valueAt(document.value, ...keys)
+        return (
+          typeof value === 'string' ||
+          (asRecord(value) !== undefined &&
+            /uri|host|database|url|address|nodes|servers|brokers/.test(
+              Object.keys(value as object).join(' '),
+            ))
+        )
+      })
+      const line =
+        flat === null ? inYaml?.lines.get(keys.join('/')) : lineAt(file.text, flat.index + flat[0].length - 1)
+      if (flat === null && inYaml === undefined) continue
+      signals.push(...wordSignal(facts, file, line ?? 1, word, `${keys.join('.')} is set`))
+    }
+  }
+  return signals
+}

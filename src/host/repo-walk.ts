@@ -1,0 +1,98 @@
+// Lists the files of a checkout: by asking git, else by walking. It opens no file and follows no link to a folder,
+// and is bounded, so that a loop or a huge tree costs a bounded time.
+import { type Dirent, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { isComposePath, isEnvPath, isSkippedFolder } from '../core/relevant.ts'
+
+/** Runs git in the checkout with its location variables scrubbed; undefined when git fails. */
+export type AskGit = (args: readonly string[]) => Promise<string | undefined>
+
+export interface RepoListing {
+  readonly paths: readonly string[]
+  readonly tracked: ReadonlySet<string> | undefined
+  readonly bounded: boolean
+}
+
+const MAX_PATHS = 120_000
+const MAX_DEPTH = 12
+const MAX_FOLDERS = 12_000
+/** Folders in which files that git ignores (.env, a local override) are looked for. */
+const MAX_IGNORED_FOLDERS = 1_500
+const IGNORED_DEPTH = 4
+
+export async function listRepo(root: string, askGit: AskGit | undefined): Promise<RepoListing> {
+  const [cached, others] =
+    askGit === undefined
+      ? [undefined, undefined]
+      : await Promise.all([
+          askGit(['ls-files', '-z', '--cached']),
+          askGit(['ls-files', '-z', '--others', '--exclude-standard']),
+        ])
+  if (cached === undefined || others === undefined) return walk(root)
+  const tracked = new Set(cached.split('\0').filter(Boolean))
+  const all = [
+    ...new Set([...tracked, ...others.split('\0').filter(path => path !== '' && !path.endsWith('/'))]),
+  ]
+  const kept = all.filter(
+    path =>
+      !path
+        .split('/')
+        .slice(0, -1)
+        .some(folder => isSkippedFolder(folder, true)),
+  )
+  const paths = new Set(kept.slice(0, MAX_PATHS))
+  for (const path of listIgnored(root, kept)) paths.add(path)
+  return { paths: [...paths].sort(), tracked, bounded: kept.length > MAX_PATHS }
+}
+
+/** Env and compose files that git ignores: they decide a developer's run, and git does not list them. */
+function listIgnored(root: string, paths: readonly string[]): string[] {
+  const folders = new Set<string>([''])
+  for (const path of paths) {
+    const parts = path.split('/').slice(0, -1)
+    for (let depth = 1; depth <= Math.min(parts.length, IGNORED_DEPTH); depth++)
+      folders.add(parts.slice(0, depth).join('/'))
+  }
+  const found: string[] = []
+  const nearest = [...folders].sort((a, b) => a.split('/').length - b.split('/').length)
+  for (const folder of nearest.slice(0, MAX_IGNORED_FOLDERS))
+    for (const entry of readFolder(join(root, folder))) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (!entry.isDirectory() && (isEnvPath(path) || isComposePath(path))) found.push(path)
+    }
+  return found
+}
+
+function walk(root: string): RepoListing {
+  const paths: string[] = []
+  let bounded = false
+  let level = ['']
+  let folders = 0
+  for (let depth = 0; level.length > 0; depth++) {
+    const next: string[] = []
+    for (const folder of level) {
+      if (++folders > MAX_FOLDERS || paths.length >= MAX_PATHS || depth > MAX_DEPTH) {
+        bounded = true
+        break
+      }
+      for (const entry of readFolder(join(root, folder))) {
+        const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+        // A link to a folder is no folder here, so that loops end and nothing is seen twice.
+        if (entry.isDirectory()) {
+          if (!isSkippedFolder(entry.name, false)) next.push(path)
+        } else if (entry.isFile() || entry.isSymbolicLink()) paths.push(path)
+      }
+    }
+    level = bounded ? [] : next
+  }
+  return { paths: paths.slice(0, MAX_PATHS).sort(), tracked: undefined, bounded }
+}
+
+/** A folder that cannot be listed counts as empty: facts are what could be read. */
+function readFolder(path: string): Dirent[] {
+  try {
+    return readdirSync(path, { withFileTypes: true })
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,115 @@
+#!/bin/sh
+# Installs the real servers and shells that the tests use, and says what this machine cannot have. Again is quick.
+#   sh test/setup.sh
+# From Debian's packages (as root or with sudo); what they lack goes to $PENV_TEST_SERVERS (~/.cache/penv-test-servers;
+# for root /var/cache/penv-test-servers, since the servers run as nobody, who cannot look into root's home).
+# Starts no server and leaves none running: the tests start their own, on free ports.
+set -eu
+
+cache=$HOME/.cache
+[ "$(id -u)" != 0 ] || cache=/var/cache
+dir=${PENV_TEST_SERVERS:-${XDG_CACHE_HOME:-$cache}/penv-test-servers}
+mkdir -p "$dir/bin"
+work=$(mktemp -d)
+policy=''
+trap 'rm -rf "$work"; [ -z "$policy" ] || $sudo rm -f "$policy"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+sudo=''
+[ "$(id -u)" = 0 ] || sudo='sudo -n'
+
+note() {
+  printf 'setup: %s\n' "$1" >&2
+}
+
+# Debian's packages, without their services: policy-rc.d is how a Debian package asks whether it may start one.
+install_packages() {
+  if ! command -v apt-get >/dev/null; then
+    note "no apt-get here; install by hand what is missing of: $*"
+    return
+  fi
+  missing=''
+  for package; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing="$missing $package"
+  done
+  [ -n "$missing" ] || return 0
+  if [ -n "$sudo" ] && ! $sudo true 2>/dev/null; then
+    note "not root and no sudo without a password; as root, run: apt-get install$missing"
+    return 1
+  fi
+  $sudo apt-get update -q >&2
+  wanted=''
+  for package in $missing; do
+    if apt-cache show "$package" >/dev/null 2>&1; then
+      wanted="$wanted $package"
+    else
+      note "this distribution has no package $package"
+    fi
+  done
+  [ -n "$wanted" ] || return 0
+  if [ ! -e /usr/sbin/policy-rc.d ]; then
+    printf '#!/bin/sh\nexit 101\n' >"$work/policy-rc.d"
+    chmod 755 "$work/policy-rc.d"
+    policy=/usr/sbin/policy-rc.d
+    $sudo cp "$work/policy-rc.d" "$policy"
+  fi
+  # shellcheck disable=SC2086 # a list of package names, each of them a word
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends $wanted </dev/null >&2
+}
+
+# MongoDB's shell, from npm; kept out of package.json because its 360 packages serve this one suite.
+install_mongosh() {
+  version=2.12.0
+  [ ! -x "$dir/mongosh-$version/node_modules/.bin/mongosh" ] || return 0
+  mkdir -p "$dir/mongosh-$version"
+  npm install --prefix "$dir/mongosh-$version" --ignore-scripts --no-audit --no-fund "mongosh@$version" >&2
+  ln -sf "$dir/mongosh-$version/node_modules/.bin/mongosh" "$dir/bin/mongosh"
+}
+
+# MongoDB's protocol over SQLite. Its source wants a version file that the Go proxy's copy lacks.
+install_ferretdb() {
+  version=v1.24.2
+  if ! command -v go >/dev/null; then
+    note 'no Go here: the mongodb suite has no server'
+    return
+  fi
+  [ ! -x "$dir/bin/ferretdb" ] || return 0
+  source=$(cd "$work" && go mod download -json "github.com/FerretDB/FerretDB@$version" | sed -n 's/.*"Dir": "\(.*\)",*$/\1/p')
+  cp -R "$source" "$work/ferretdb"
+  chmod -R u+w "$work/ferretdb"
+  printf '%s\n' "$version" >"$work/ferretdb/build/version/version.txt"
+  (cd "$work/ferretdb" && go build -o "$work/ferretdb.new" ./cmd/ferretdb)
+  mv "$work/ferretdb.new" "$dir/bin/ferretdb"
+}
+
+# fetch_jars NAME VERSION GROUP:ARTIFACT:VERSION ...: a Java server and all that it needs, from Maven Central.
+fetch_jars() {
+  if ! command -v mvn >/dev/null || ! command -v java >/dev/null; then
+    note "no Java and Maven here: the $1 suite has no server"
+    return
+  fi
+  jars=$dir/jars/$1/$2 pom=$work/$1.xml
+  [ ! -d "$jars" ] || return 0
+  printf '<project><modelVersion>4.0.0</modelVersion><groupId>x</groupId><artifactId>x</artifactId><version>1</version><dependencies>' >"$pom"
+  shift 2
+  for artifact; do
+    rest=${artifact#*:}
+    printf '<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version></dependency>' \
+      "${artifact%%:*}" "${rest%%:*}" "${rest#*:}" >>"$pom"
+  done
+  printf '</dependencies></project>\n' >>"$pom"
+  mkdir -p "${jars%/*}"
+  mvn -q -B -f "$pom" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$jars.new" >&2
+  mv "$jars.new" "$jars"
+}
+
+install_packages postgresql redis-server mariadb-server clickhouse-server clickhouse-client sqlite3 \
+  rabbitmq-server nats-server curl shellcheck zsh fish
+# Debian has it twice, each in conflict with the other.
+command -v busybox >/dev/null || install_packages busybox
+install_mongosh
+install_ferretdb
+fetch_jars opensearch 2.19.6 org.opensearch:opensearch:2.19.6 \
+  org.opensearch.plugin:transport-netty4-client:2.19.6 org.apache.logging.log4j:log4j-core:2.25.4
+fetch_jars elasticsearch 7.17.29 org.elasticsearch:elasticsearch:7.17.29 org.elasticsearch.plugin:transport-netty4-client:7.17.29
