@@ -2,6 +2,7 @@
 // to tell the story. With cli.ts the only reader of process.env and process.cwd().
 
 import { dirname, join } from 'node:path'
+import { PenvError } from './errors.ts'
 import { findRealPath, findStateDirectory, type Here } from './host/paths.ts'
 
 export interface Flags {
@@ -38,13 +39,32 @@ export function gatherContext(flags: Flags, tell: Pick<Context, 'note' | 'showOu
   const env = process.env
   return {
     flags,
-    cwd: process.cwd(),
+    // Both are looked up when a command needs them: `list` works in a directory that is gone, and `session`
+    // can say in one line what is wrong.
+    get cwd() {
+      return findWorkingDirectory()
+    },
+    get stateDir() {
+      return findStateDirectory(env)
+    },
     env,
-    stateDir: findStateDirectory(env),
     program,
     shippedAdapters: join(dirname(program), '..', 'contract', 'adapters'),
     interactive: process.stdin.isTTY === true && process.stderr.isTTY === true && !flags.json,
     ...tell,
+  }
+}
+
+function findWorkingDirectory(): string {
+  try {
+    return process.cwd()
+  } catch (cause) {
+    throw new PenvError({
+      code: 'GIT_FAILED',
+      message: 'git has no answer: the current directory does not exist any more',
+      hint: 'To go on, run: cd <a directory that exists>',
+      cause,
+    })
   }
 }
 

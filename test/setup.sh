@@ -1,11 +1,14 @@
 #!/bin/sh
 # Installs the real servers and shells that the tests use, and says what this machine cannot have. Again is quick.
 #   sh test/setup.sh
-# From Debian's packages (as root or with sudo); what they lack goes to $PENV_TEST_SERVERS (~/.cache/penv-test-servers).
+# From Debian's packages (as root or with sudo); what they lack goes to $PENV_TEST_SERVERS (~/.cache/penv-test-servers;
+# for root /var/cache/penv-test-servers, since the servers run as nobody, who cannot look into root's home).
 # Starts no server and leaves none running: the tests start their own, on free ports.
 set -eu
 
-dir=${PENV_TEST_SERVERS:-${XDG_CACHE_HOME:-$HOME/.cache}/penv-test-servers}
+cache=$HOME/.cache
+[ "$(id -u)" != 0 ] || cache=/var/cache
+dir=${PENV_TEST_SERVERS:-${XDG_CACHE_HOME:-$cache}/penv-test-servers}
 mkdir -p "$dir/bin"
 work=$(mktemp -d)
 policy=''
@@ -80,9 +83,33 @@ install_ferretdb() {
   mv "$work/ferretdb.new" "$dir/bin/ferretdb"
 }
 
+# fetch_jars NAME VERSION GROUP:ARTIFACT:VERSION ...: a Java server and all that it needs, from Maven Central.
+fetch_jars() {
+  if ! command -v mvn >/dev/null || ! command -v java >/dev/null; then
+    note "no Java and Maven here: the $1 suite has no server"
+    return
+  fi
+  jars=$dir/jars/$1/$2 pom=$work/$1.xml
+  [ ! -d "$jars" ] || return 0
+  printf '<project><modelVersion>4.0.0</modelVersion><groupId>x</groupId><artifactId>x</artifactId><version>1</version><dependencies>' >"$pom"
+  shift 2
+  for artifact; do
+    rest=${artifact#*:}
+    printf '<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version></dependency>' \
+      "${artifact%%:*}" "${rest%%:*}" "${rest#*:}" >>"$pom"
+  done
+  printf '</dependencies></project>\n' >>"$pom"
+  mkdir -p "${jars%/*}"
+  mvn -q -B -f "$pom" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$jars.new" >&2
+  mv "$jars.new" "$jars"
+}
+
 install_packages postgresql redis-server mariadb-server clickhouse-server clickhouse-client sqlite3 \
   rabbitmq-server nats-server curl shellcheck zsh fish
 # Debian has it twice, each in conflict with the other.
 command -v busybox >/dev/null || install_packages busybox
 install_mongosh
 install_ferretdb
+fetch_jars opensearch 2.19.6 org.opensearch:opensearch:2.19.6 \
+  org.opensearch.plugin:transport-netty4-client:2.19.6 org.apache.logging.log4j:log4j-core:2.25.4
+fetch_jars elasticsearch 7.17.29 org.elasticsearch:elasticsearch:7.17.29 org.elasticsearch.plugin:transport-netty4-client:7.17.29

@@ -102,7 +102,7 @@ export function findStamp(text: string): string | undefined {
 
 /** What an application sees, as dotenv reads it; a BOM is no part of the first key. */
 export async function readEnvVariables(text: string): Promise<Map<string, string>> {
-  const { parse } = await import('dotenv')
+  const { parse } = (await import('dotenv')).default
   // dotenv collects into a plain object, which loses the key `__proto__`.
   let standIn = '__penv_proto__'
   while (text.includes(standIn)) standIn += '_'

@@ -1,9 +1,14 @@
 // Joins all findings about a repository into one description: what doctor shows and init writes from.
 import type { Blocker } from './blocker.ts'
 import { findBlockers } from './blockers.ts'
+import { type EnvKey, findEnvKeys } from './env-keys.ts'
 import type { Problem, RepoFacts } from './facts.ts'
+import { findMigrations, type Migration } from './migrations.ts'
+import { findPackageManagers, type PackageManager } from './package-manager.ts'
 import { findServices, type Service } from './services.ts'
+import { findStarts, type Start } from './starts.ts'
 import { type Tiering, tierOfAll, tierOfService } from './tier.ts'
+import { findWorkspaces, type Workspaces } from './workspaces.ts'
 
 export interface StackService extends Service {
   readonly tier: Tiering['tier']
@@ -13,7 +18,12 @@ export interface StackService extends Service {
 export interface Stack {
   readonly services: readonly StackService[]
   readonly tier: Tiering
+  readonly migrations: readonly Migration[]
+  readonly starts: readonly Start[]
+  readonly envKeys: readonly EnvKey[]
   readonly blockers: readonly Blocker[]
+  readonly packageManagers: readonly PackageManager[]
+  readonly workspaces: Workspaces
   readonly problems: readonly Problem[]
   /** Facts are not complete: a bound was met while reading. */
   readonly bounded: boolean
@@ -21,13 +31,20 @@ export interface Stack {
 
 export function describeStack(facts: RepoFacts): Stack {
   const services = findServices(facts)
+  const starts = findStarts(facts)
+  const envKeys = findEnvKeys(facts, services)
   return {
     services: services.map(service => {
       const { tier, reason } = tierOfService(service)
       return { ...service, tier, tierReason: reason }
     }),
     tier: tierOfAll(services),
-    blockers: findBlockers(facts, services),
+    migrations: findMigrations(facts),
+    starts,
+    envKeys,
+    blockers: findBlockers(facts, { services, starts, envKeys }),
+    packageManagers: findPackageManagers(facts),
+    workspaces: findWorkspaces(facts),
     problems: facts.problems,
     bounded: facts.bounded,
   }

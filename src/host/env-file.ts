@@ -160,7 +160,8 @@ function readRegularFile(file: string): Buffer | undefined {
  */
 async function lockFile(file: string, lockDir: string): Promise<() => Promise<void>> {
   const name = createHash('sha256').update(resolve(file)).digest('hex').slice(0, 20)
-  const { lock } = await import('proper-lockfile')
+  // The default: a bundler gives a CommonJS module no names.
+  const { lock } = (await import('proper-lockfile')).default
   try {
     mkdirSync(lockDir, { recursive: true, mode: 0o700 })
     const release = await lock(file, {

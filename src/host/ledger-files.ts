@@ -1,19 +1,7 @@
 // The ledger's revision files on this machine: `<state>/ledger/000000000042.json`, and the loop that reads
 // and changes them. Never repairs, replaces or skips a revision that it cannot read.
 
-import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { emptyLedger, formatLedger, type Ledger, parseLedger } from '../core/ledger.ts'
@@ -21,10 +9,9 @@ import { type RevisionStore, type Transition, tryCommit, tryRead } from '../core
 import { quoteForShell } from '../core/shell-words.ts'
 import { PenvError } from '../errors.ts'
 import { errnoOf } from './errno.ts'
-import { makePrivateDirectory } from './paths.ts'
+import { createFileExclusively, isLinkError, removeIfThere } from './exclusive-file.ts'
 
 const REVISION_FILE = /^(\d{12})\.json$/
-const STRAY_TEMP_MS = 600_000
 const BACKOFF_MS = 4
 const BACKOFF_LIMIT_MS = 60
 
@@ -86,7 +73,8 @@ function openRevisionStore(stateDir: string): RevisionStore {
       try {
         return readFileSync(file, 'utf8')
       } catch (error) {
-        if (errnoOf(error) === 'ENOENT') return undefined
+        // A link to nowhere is listed again and again; to start over would never end.
+        if (errnoOf(error) === 'ENOENT' && !isSymbolicLink(file)) return undefined
         throw unreadable(file, error)
       }
     },
@@ -101,18 +89,10 @@ function openRevisionStore(stateDir: string): RevisionStore {
 
 /** All bytes are on the disk under a private name before `link` gives them their number. */
 function createRevision(directory: string, file: string, text: string): boolean {
-  const temporary = join(directory, 'tmp')
-  const temp = join(temporary, `${process.pid}-${randomBytes(8).toString('hex')}`)
   try {
-    makePrivateDirectory(temporary)
-    writeDurably(temp, text)
-    linkSync(temp, file)
-    syncDirectory(directory)
-    removeStrayTemps(temporary)
-    return true
+    return createFileExclusively(join(directory, 'tmp'), file, text)
   } catch (error) {
     const errno = errnoOf(error)
-    if (errno === 'EEXIST') return false
     if (NO_HARD_LINKS.has(errno) && isLinkError(error))
       throw new PenvError({
         code: 'LEDGER_UNSUPPORTED',
@@ -121,64 +101,19 @@ function createRevision(directory: string, file: string, text: string): boolean 
         details: { path: directory, errno },
         cause: error,
       })
+    const path = (error as NodeJS.ErrnoException).path ?? directory
     throw new PenvError({
       code: 'LEDGER_UNWRITABLE',
-      message: `the ledger was not changed: ${directory} cannot be written (${errno})`,
+      message: `the ledger was not changed: ${path} cannot be written (${errno})`,
       facts: ownerFacts(directory),
-      details: { path: directory, errno },
+      details: { path, errno },
       cause: error,
     })
-  } finally {
-    removeIfThere(temp)
   }
 }
 
 // EXDEV: `tmp` is another file system; EMLINK: none allowed at all. EPERM is what Linux answers for FAT.
 const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK'])
-
-function isLinkError(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).syscall === 'link'
-}
-
-function writeDurably(file: string, text: string): void {
-  const bytes = Buffer.from(text)
-  const descriptor = openSync(file, 'wx', 0o600)
-  try {
-    for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written)
-    if (fstatSync(descriptor).size !== bytes.length)
-      throw Object.assign(new Error('short write'), { code: 'ENOSPC' })
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
-}
-
-function syncDirectory(directory: string): void {
-  const descriptor = openSync(directory, 'r')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
-}
-
-/** Temps of killed processes. One that a stopped process still wants is no loss: its link fails and it starts over. */
-function removeStrayTemps(temporary: string): void {
-  const now = Date.now()
-  for (const name of readdirSync(temporary)) {
-    const file = join(temporary, name)
-    const stats = statSync(file, { throwIfNoEntry: false })
-    if (stats !== undefined && now - stats.mtimeMs > STRAY_TEMP_MS) removeIfThere(file)
-  }
-}
-
-function removeIfThere(file: string): void {
-  try {
-    unlinkSync(file)
-  } catch {
-    // Gone already, or not ours to remove: a leftover revision or temp is harmless.
-  }
-}
 
 function requireLedger(stateDir: string, revision: number, text: string | undefined): Ledger {
   if (text === undefined) return emptyLedger()
@@ -192,13 +127,31 @@ function requireLedger(stateDir: string, revision: number, text: string | undefi
       hint: 'To read it, run: npm install -g git-penv@latest',
       details: { path: file, version: parsed.newerVersion },
     })
-  throw new PenvError({
+  throw damaged(stateDir, revision, parsed.damage)
+}
+
+function damaged(stateDir: string, revision: number, damage: string): PenvError {
+  const file = revisionFile(stateDir, revision)
+  const earlier = openRevisionStore(stateDir)
+    .list()
+    .filter(number => number < revision)
+  const previous = earlier.length === 0 ? undefined : revisionFile(stateDir, Math.max(...earlier))
+  const goal = previous === undefined ? 'set it aside and begin anew' : 'restore the previous revision'
+  return new PenvError({
     code: 'LEDGER_DAMAGED',
-    message: `the ledger is damaged: ${file}: ${parsed.damage}`,
-    facts: ['nothing was changed; the previous revision is kept beside it'],
-    hint: `To restore the previous revision, run: mv ${quoteForShell(file)} ${quoteForShell(`${file}.damaged`)}`,
-    details: { path: file, damage: parsed.damage },
+    message: `the ledger is damaged: ${file}: ${damage}`,
+    facts: [
+      previous === undefined
+        ? 'nothing was changed; there is no previous revision'
+        : `nothing was changed; the previous revision is ${previous}`,
+    ],
+    hint: `To ${goal}, run: mv ${quoteForShell(file)} ${quoteForShell(`${file}.damaged`)}`,
+    details: { path: file, damage, previous: previous ?? null },
   })
+}
+
+function isSymbolicLink(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 }
 
 function unreadable(path: string, cause: unknown): PenvError {

@@ -1,6 +1,15 @@
 // The promises that every adapter keeps, as one suite that runs against a real server.
 // It knows no server: each servers/<adapter>.test.ts tells how to start one and how an application uses it.
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -23,6 +32,8 @@ export interface RunningServer {
 export interface AdapterUnderTest {
   /** File name and verb prefix, `postgres`. */
   service: string
+  /** What tells this suite from another of the same adapter, `http`. */
+  variant?: string
   aliases?: string[]
   /** Why the suite cannot run here (`missingPrograms`), undefined when it can. */
   missing: string | undefined
@@ -30,6 +41,8 @@ export interface AdapterUnderTest {
   hasServer?: boolean
   /** False where the server knows no passwords here. True unless given. */
   hasPassword?: boolean
+  /** False where clients take the password from elsewhere than the URL. True unless given. */
+  hasPasswordInUrl?: boolean
   /** Clients that the adapter may call; shims record how. The suite also takes them away. */
   clients: string[]
   start(): Promise<RunningServer>
@@ -62,7 +75,8 @@ const BASE_TOOLS =
 const findShell = (shell: string) => findProgram(shell.split(' ')[0] ?? '') !== undefined
 
 export function describeAdapter(adapter: AdapterUnderTest): void {
-  describeServer(`${adapter.service} adapter`, adapter.missing, () => {
+  const title = `${adapter.service} adapter${adapter.variant === undefined ? '' : `, ${adapter.variant}`}`
+  describeServer(title, adapter.missing, () => {
     const { service } = adapter
     const sliceOf = adapter.sliceOf ?? (id => `preview_${id}`)
     const mine = sliceOf(LOGIN)
@@ -148,6 +162,9 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
 
     it.each([...adapter.wrongTargets, foreign, ''])('refuses to drop "%s"', async name => {
       await refuse(LOGIN, `${service}_drop '${name}'`)
+    })
+
+    it('has kept all that it refused to drop', async () => {
       expect(await adapter.read(server, theirs)).toBe('of fix')
       expect(await adapter.readMain(server)).toBe('of main')
     })
@@ -157,11 +174,12 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
       expect(await listed()).toEqual(hasServer ? [mine, theirs].sort() : [mine])
     })
 
-    it('gives a URL that carries the password percent-encoded, on stdout alone', async () => {
+    it('gives a URL, with the password percent-encoded in it, on stdout alone', async () => {
       const { stdout, stderr } = await succeed(LOGIN, `${service}_url ${mine}`)
       expect(stderr).toBe('')
       expect(stdout).toMatch(/^\S+\n$/)
-      if (hasPassword) expect(decodeURIComponent(new URL(stdout.trim()).password)).toBe(server.password)
+      if (hasPassword && (adapter.hasPasswordInUrl ?? true))
+        expect(decodeURIComponent(new URL(stdout.trim()).password)).toBe(server.password)
     })
 
     const shells = ['bash -euo pipefail', 'busybox sh -eu', 'dash -eu'].filter(findShell)
@@ -206,7 +224,10 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
       const { stdout, stderr } = await succeed(id, script, more)
       const commands = readFileSync(log, 'utf8')
       expect(commands).toMatch(new RegExp(`^(${adapter.clients.join('|')}) `, 'm'))
-      for (const text of [stdout, stderr, commands])
+      const files = readdirSync(dataOf(id), { recursive: true, withFileTypes: true })
+        .filter(entry => entry.isFile())
+        .map(entry => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+      for (const text of [stdout, stderr, commands, ...files])
         for (const form of [server.password, encodeURIComponent(server.password)])
           expect(text).not.toContain(form)
     })

@@ -25,7 +25,7 @@ export const missingPostgres = missingPrograms({ postgres, initdb, psql })
 export const PASSWORD = `p@ss w%rd/'"$x:#é?`
 
 /** `superuser` may do all; use `query` as it, or give another role's variables. */
-export async function startPostgres(): Promise<RunningServer & { port: number }> {
+export async function startPostgres(): Promise<RunningServer & { port: number; dataDirectory: string }> {
   const directory = serverDirectory()
   const data = join(directory, 'data')
   const passwordFile = join(directory, 'password')
@@ -47,7 +47,7 @@ export async function startPostgres(): Promise<RunningServer & { port: number }>
     `unix_socket_directories=${directory}`,
     'fsync=off',
     'shared_buffers=32MB',
-    'max_connections=30',
+    'max_connections=60',
   ]
   const server = startServer(
     postgres as string,
@@ -66,6 +66,7 @@ export async function startPostgres(): Promise<RunningServer & { port: number }>
     version: await runClient(psql as string, ['-XAtqwc', 'show server_version', 'postgres'], { env }),
     address: `127.0.0.1:${port}`,
     port,
+    dataDirectory: data,
     env,
     password: PASSWORD,
     wrongEnv: { ...env, PGPASSWORD: 'wr0ng-but-secret' },

@@ -38,6 +38,7 @@ async function hold(server: RunningServer, database: string): Promise<() => Prom
   const session = startServer('psql', ['-XAtqwc', 'select pg_sleep(600)', database], {
     directory: tmpdir(),
     env: server.env,
+    asCaller: true,
   })
   await waitFor('a session', async () => {
     const count = `select count(*) from pg_stat_activity where datname = '${database}' and query like '%pg_sleep(600)%'`

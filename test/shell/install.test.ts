@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -127,6 +127,24 @@ describe('install.sh', () => {
     )
     expect(loose).toEqual([])
     expect(statSync(join(box.root, 'all users', 'lib', 'penv', 'dist', 'penv.cjs')).mode & 0o777).toBe(0o755)
+  })
+
+  it('works when several run at once', async () => {
+    const box = makeInstallSandbox()
+    const script = join(box.clone, 'install', 'install.sh')
+    const runs = Array.from({ length: 4 }, () => {
+      const child = spawn('sh', [script, '--shell', 'zsh'], {
+        env: { PATH: barePath, HOME: box.home, TMPDIR: box.root },
+        stdio: 'ignore',
+      })
+      return new Promise(resolve => child.once('exit', resolve))
+    })
+    expect(await Promise.all(runs)).toEqual([0, 0, 0, 0])
+    expect(box.run(join(box.prefix, 'bin', 'penv'), []).stdout).toBe('one one\n')
+    box.install(['--shell', 'zsh'])
+    expect(readdirSync(join(box.prefix, 'lib', 'penv', 'versions'))).toHaveLength(1)
+    box.uninstall()
+    expect(snapshot(box.home)).toEqual({})
   })
 
   it.runIf(isRoot)('works for an ordinary user', () => {
@@ -288,6 +306,18 @@ describe('install.sh refuses, changing nothing,', () => {
     symlinkSync('/gone/penv', join(box.prefix, 'bin', 'penv'))
     expect(box.install().code).toBe(1)
     expect(readdirSync(box.prefix)).toEqual(['bin'])
+  })
+
+  it.runIf(isRoot)('sudo in the home of the user who called it', () => {
+    const box = makeInstallSandbox()
+    chownSync(box.home, NOBODY, NOBODY)
+    const env = { SUDO_UID: String(NOBODY) }
+    const outcome = box.install([], { env })
+    expect(outcome).toMatchObject({ code: 1, stdout: '' })
+    expect(outcome.stderr).toContain('sudo')
+    expect(snapshot(box.home)).toEqual({})
+    expect(box.install(['--prefix', join(box.root, 'local'), '--no-rc'], { env }).code).toBe(0)
+    expect(snapshot(box.home)).toEqual({})
   })
 
   it.runIf(isRoot)('a user without a home directory, unless a prefix is given', () => {

@@ -25,7 +25,10 @@ const repository = join(import.meta.dirname, '..', '..')
 /** Where test/setup.sh puts servers that no package of the system has; the same default as there. */
 export const serverBin = join(
   process.env.PENV_TEST_SERVERS ??
-    join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'penv-test-servers'),
+    join(
+      process.env.XDG_CACHE_HOME ?? (isRoot() ? '/var/cache' : join(homedir(), '.cache')),
+      'penv-test-servers',
+    ),
   'bin',
 )
 
@@ -141,17 +144,20 @@ process.once('exit', () => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true })
 })
 
-/** Starts a server in the foreground as the unprivileged user. Give `directory` as its home and cwd. */
+/**
+ * Starts a server in the foreground with `directory` as its home and cwd. It runs as the unprivileged user, or with
+ * `asCaller` as the one who runs the tests: a program below a private home can be reached by nobody else.
+ */
 export function startServer(
   program: string,
   args: string[],
-  options: { directory: string; env?: Record<string, string> },
+  options: { directory: string; env?: Record<string, string>; asCaller?: boolean },
 ): ServerProcess {
   const child = spawn(program, args, {
     cwd: options.directory,
     env: { PATH: testPath, HOME: options.directory, LC_ALL: 'C.UTF-8', TZ: 'UTC', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...serverUser(),
+    ...(options.asCaller ? {} : serverUser()),
   })
   running.add(child)
   let output = ''
