@@ -12,6 +12,7 @@ import { readEnvFile } from '../host/env-file.ts'
 import { findEnvironmentOfPlace } from '../host/environments.ts'
 import { readBranch } from '../host/git.ts'
 import { ENV_FILE_NAME, isFile, SCRIPTS_DIRECTORY_NAME } from '../host/paths.ts'
+import { withoutDeadRun } from '../host/runs.ts'
 
 export async function session(context: Context): Promise<Answer> {
   try {
@@ -26,7 +27,8 @@ export async function session(context: Context): Promise<Answer> {
 async function describeSession(context: Context): Promise<Answer> {
   const found = await findEnvironmentOfPlace(context)
   if (found.kind !== 'environment') return silent(found.reason)
-  const { id, record, root, paths } = found
+  const { id, root, paths } = found
+  const record = found.record && withoutDeadRun(found.record)
   const envText = readEnvFile(join(root, ENV_FILE_NAME)) ?? ''
   // A copy of another environment's file says nothing about this one.
   const isOurs = findStamp(envText) === id
