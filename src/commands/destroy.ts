@@ -15,13 +15,9 @@ import {
 import { quoteForShell } from '../core/shell-words.ts'
 import { PenvError } from '../errors.ts'
 import { removeEnvFileIfOurs } from '../host/env-file.ts'
+import { changeEnvironmentOfPlace, changeRecord } from '../host/environment-changes.ts'
 import { restoreEnvFile } from '../host/environment-files.ts'
-import {
-  changeEnvironmentOfPlace,
-  changeRecord,
-  findEnvironmentOfPlace,
-  findWorktreeOf,
-} from '../host/environments.ts'
+import { findEnvironmentOfPlace, findWorktreeOf } from '../host/environments.ts'
 import { errnoOf } from '../host/errno.ts'
 import { askGit } from '../host/git.ts'
 import { readLedger } from '../host/ledger-files.ts'
