@@ -17,13 +17,9 @@ import {
 import { quoteForShell } from '../core/shell-words.ts'
 import { PenvError } from '../errors.ts'
 import { removeEnvFileIfOurs } from '../host/env-file.ts'
+import { changeRecord, changeRecordOfPlace } from '../host/environment-changes.ts'
 import { restoreEnvFile } from '../host/environment-files.ts'
-import {
-  changeRecord,
-  changeRecordOfPlace,
-  findEnvironmentOfPlace,
-  findWorktreeOf,
-} from '../host/environments.ts'
+import { findEnvironmentOfPlace, findWorktreeOf } from '../host/environments.ts'
 import { errnoOf } from '../host/errno.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import {
