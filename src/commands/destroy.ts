@@ -33,6 +33,7 @@ import {
   runLifecycleScript,
   type Stage,
   setStage,
+  withKeptScript,
 } from '../host/lifecycle.ts'
 import { removeMarker } from '../host/marker.ts'
 import { ENV_FILE_NAME, environmentDirectory } from '../host/paths.ts'
@@ -66,7 +67,7 @@ export async function destroy(context: Context, options: DestroyOptions): Promis
     })
   }
   const interrupts = listenForInterrupts()
-  const stage = setStage(context, begun.record, begun.run, interrupts)
+  const stage = withKeptScript(context, setStage(context, begun.record, begun.run, interrupts), 'teardown')
   let leftBehind: string[] = []
   let result: RunResult | undefined = { ok: false, state: 'teardown-failed' }
   try {

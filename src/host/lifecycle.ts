@@ -70,6 +70,13 @@ export function setStage(here: Here, record: EnvironmentRecord, run: Run, interr
   return { record, run, root, scriptsDir, gone: worktree === undefined, interrupts }
 }
 
+/** The stage with the snapshot's scripts, where the branch that is checked out lacks one that `up` had. */
+export function withKeptScript(here: Here, stage: Stage, name: ScriptName): Stage {
+  const kept = join(snapshotRoot(here.stateDir, stage.record.id), SCRIPTS_DIRECTORY_NAME)
+  const standIn = { ...stage, scriptsDir: kept }
+  return !hasScript(stage, name) && hasScript(standIn, name) ? standIn : stage
+}
+
 /** Stops what a killed penv left running, and makes the directories that scripts rely on. */
 export async function prepareStage(machine: Machine, stage: Stage): Promise<void> {
   const { id } = stage.record

@@ -109,7 +109,9 @@ function collect(
 }
 
 function looksLikeCompose(text: string): boolean {
-  return /^["']?services["']?:\s*(#.*)?$/m.test(text) && /^\s+(image|build|extends)\s*:/m.test(text)
+  return (
+    /^["']?services["']?:\s*(#.*)?$/m.test(text) && /[\s{,]["']?(image|build|extends)["']?\s*:/.test(text)
+  )
 }
 
 function readYaml(got: Collected, { path, text }: FactFile): void {

@@ -61,7 +61,11 @@ export async function beginRun(here: Here, change: ChangeRecord, request: RunReq
         const holder = record.run
         if (holder !== undefined && holder.token !== run.token && !deadTokens.has(holder.token))
           return { ledger, value: { held: holder, record, tookOver: false } }
-        const next = { ...record, run, ...(request.state === undefined ? {} : { state: request.state }) }
+        const next = {
+          ...(request.command === 'up' ? withoutTeardown(record) : record),
+          run,
+          ...(request.state === undefined ? {} : { state: request.state }),
+        }
         return {
           ledger: withRecord(ledger, next),
           value: { held: undefined, record: next, tookOver: deadTokens.size > 0 },
@@ -93,6 +97,11 @@ export async function beginRun(here: Here, change: ChangeRecord, request: RunReq
     if (isSame && (lastRun !== undefined || (after === undefined && request.command === 'destroy')))
       return { kind: 'joined', lastRun, record: after }
   }
+}
+
+/** `up` makes things again: what an earlier destroy has torn down no longer counts as done. */
+function withoutTeardown({ tornDown: _done, ...record }: EnvironmentRecord): EnvironmentRecord {
+  return record
 }
 
 /** The record as it is to be shown: a run whose process is gone goes on for nobody. */

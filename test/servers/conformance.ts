@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runVerbs, type Verbs } from '../support/adapters.ts'
-import { describeServer, findProgram, testPath } from '../support/servers.ts'
+import { describeServer, findProgram, noteServer, testPath } from '../support/servers.ts'
 
 export interface RunningServer {
   version: string
@@ -122,6 +122,7 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
     beforeAll(async () => {
       scratch = adapter.dataRoot ?? mkdtempSync(join(tmpdir(), 'penv-adapter-'))
       server = await adapter.start()
+      noteServer('ran', `${service} ${server.version}`)
       await adapter.prepareMain?.(server)
       await adapter.writeMain(server, 'of main')
     })

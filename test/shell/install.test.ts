@@ -428,7 +428,6 @@ describe('the scripts of install/', () => {
     dash: [],
     bash: [],
     busybox: ['sh'],
-    mksh: [],
     zsh: ['--emulate', 'sh'],
   }))
     describeWith(shell, `run by ${shell}`, () => {
