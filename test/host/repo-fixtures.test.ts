@@ -15,12 +15,6 @@ interface Expected {
   required: string[]
   optional: string[]
   tier: number
-  /** Tool and folder: `prisma packages/db`. */
-  migrations: string[]
-  /** Folder and command: `apps/web> npm run dev`. */
-  starts: string[]
-  /** Keys that name a resource of a server which a default run needs. */
-  envKeys: string[]
   blockers: { code: string; file: string; line?: number }[]
   problems: string[]
   /** Files that are left out of git's index, as a developer's own are. */
@@ -77,24 +71,12 @@ describe('the description of a repository', () => {
         required: named('required'),
         optional: named('optional'),
         tier: stack.tier.tier,
-        migrations: stack.migrations.map(({ tool, folder }) => `${tool} ${folder}`.trim()).sort(),
-        starts: stack.starts
-          .filter(start => start.isDefault)
-          .map(({ folder, command }) => `${folder}> ${command}`)
-          .sort(),
-        envKeys: stack.envKeys
-          .filter(key => key.isActive)
-          .map(({ key }) => key)
-          .sort(),
         blockers: stack.blockers.map(({ code, file, line }) => `${code} ${file}:${line ?? ''}`).sort(),
         problems: [...new Set(stack.problems.map(problem => problem.file))].sort(),
       }).toEqual({
         required: [...expected.required].sort(),
         optional: [...expected.optional].sort(),
         tier: expected.tier,
-        migrations: [...expected.migrations].sort(),
-        starts: [...expected.starts].sort(),
-        envKeys: [...expected.envKeys].sort(),
         blockers: expected.blockers.map(({ code, file, line }) => `${code} ${file}:${line ?? ''}`).sort(),
         problems: [...expected.problems].sort(),
       })
