@@ -4,18 +4,11 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Answer, type Context, skip } from '../context.ts'
-import { withReleased } from '../core/allocate.ts'
-import {
-  type EnvironmentRecord,
-  type Ledger,
-  requireRecord,
-  withoutEntry,
-  withRecord,
-} from '../core/ledger.ts'
+import { type EnvironmentRecord, requireRecord, withRecord } from '../core/ledger.ts'
 import { quoteForShell } from '../core/shell-words.ts'
 import { PenvError } from '../errors.ts'
 import { removeEnvFileIfOurs } from '../host/env-file.ts'
-import { changeEnvironmentOfPlace, changeRecord } from '../host/environment-changes.ts'
+import { changeEnvironmentOfPlace, changeRecord, removeRecord } from '../host/environment-changes.ts'
 import { restoreEnvFile } from '../host/environment-files.ts'
 import { findEnvironmentOfPlace, findWorktreeOf } from '../host/environments.ts'
 import { errnoOf } from '../host/errno.ts'
@@ -78,7 +71,7 @@ export async function destroy(context: Context, options: DestroyOptions): Promis
   try {
     leftBehind = await tearDown(context, stage, change, options)
     removeFiles(context, stage)
-    await change((ledger, current) => ({ ledger: withoutRecord(ledger, current), value: undefined }))
+    await removeRecord(context.stateDir, record)
     result = undefined
   } catch (error) {
     if (error instanceof PenvError && result !== undefined) result.error = error
@@ -167,14 +160,6 @@ function removeFiles(context: Context, { record, root, gone }: Stage): void {
     })
   }
   removeMarker(record.gitDir, record)
-}
-
-function withoutRecord(ledger: Ledger, record: EnvironmentRecord): Ledger {
-  return withReleased(
-    { ...ledger, environments: withoutEntry(ledger.environments, record.id) },
-    record.id,
-    Object.values(record.ports),
-  )
 }
 
 function refuseUncommittedWork(context: Context, { id }: EnvironmentRecord, worktree: string): void {

@@ -4,7 +4,7 @@ import { type Holder, holdersOf } from '../core/allocate.ts'
 import { type Ledger, lookUp } from '../core/ledger.ts'
 import { formatRange, type Range, sizeOfRange } from '../core/ranges.ts'
 import { PenvError } from '../errors.ts'
-import { findEnvironment, findWorktreeOf } from './environments.ts'
+import { findEnvironment, findWorktreeToShow } from './environments.ts'
 import type { Here } from './paths.ts'
 
 const SHOWN_HOLDERS = 3
@@ -47,5 +47,5 @@ export async function poolExhausted(
 
 function isGone(ledger: Ledger | undefined, holder: Holder): boolean {
   const record = ledger && lookUp(ledger.environments, holder.id)
-  return record !== undefined && findWorktreeOf(record) === undefined
+  return record !== undefined && findWorktreeToShow(record) === undefined
 }
