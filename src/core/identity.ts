@@ -37,7 +37,7 @@ export function slugOf(text: string): string {
 // Crockford's alphabet: no letter that reads like a digit.
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** SHA-256 of `text` in base32, 52 characters. */
+/** SHA-256 of `text` in base32, 51 characters. */
 export function hashOf(text: string): string {
   let bits = 0n
   for (const byte of createHash('sha256').update(text).digest()) bits = (bits << 8n) | BigInt(byte)
