@@ -51,28 +51,33 @@ read_options() {
 check_programs() {
   command -v git >/dev/null || fail 'git is not on PATH: penv works on git worktrees'
   command -v node >/dev/null || fail 'node is not on PATH: penv needs Node 20.19 or newer'
-  node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' ||
-    fail "node on PATH is $(node --version): penv needs Node 20.19 or newer"
-  node=$(node -p process.execPath)
 }
 
-resolve() { node -p 'path.resolve(process.argv[1])' -- "$1"; }
-
-# Sets home (empty where nobody knows it), prefix, lib and bin.
+# Sets node, home and login_shell (empty where nobody knows them), prefix, lib and bin. Node knows the password
+# database, and writes a path that does not exist yet in one way only. Nobody expands the ~ of --prefix=~/x.
 find_place() {
-  home=${HOME:-}
-  case $home in /*) ;; *) home=$(node -p 'os.userInfo().homedir' 2>/dev/null || :) ;; esac
-  case $home in /*) home=$(resolve "$home") ;; *) home='' ;; esac
-  case $prefix in
-    # Nobody expands the ~ of --prefix=~/x.
-    '' | \~ | \~/*)
-      [ -n "$home" ] || fail 'HOME is not set: no place to install to' 'To choose one, add: --prefix DIR --no-rc'
-      if [ -n "$prefix" ]; then prefix=$home${prefix#\~}; else prefix=$home/.local; fi
-      ;;
-  esac
-  prefix=$(resolve "$prefix")
   case $prefix in *"
 "*) fail 'the prefix has a line break in it' ;; esac
+  facts=$(node -e '
+    const [major, minor] = process.versions.node.split(".").map(Number)
+    if (major < 20 || (major === 20 && minor < 19)) process.exit(1)
+    const user = (() => { try { return os.userInfo() } catch { return {} } })()
+    const home = [process.env.HOME, user.homedir].find(place => place && path.isAbsolute(place))
+    const given = process.argv[1] || "~/.local"
+    const needsHome = given === "~" || given.startsWith("~/")
+    const prefix = needsHome ? home && path.join(home, given.slice(1)) : given
+    const lines = [process.execPath, home && path.resolve(home), user.shell, prefix && path.resolve(prefix), "end"]
+    console.log(lines.join("\n"))
+  ' -- "$prefix") || fail "node on PATH is $(node --version): penv needs Node 20.19 or newer"
+  {
+    IFS= read -r node
+    IFS= read -r home
+    IFS= read -r login_shell
+    IFS= read -r prefix
+  } <<FACTS
+$facts
+FACTS
+  [ -n "$prefix" ] || fail 'HOME is not set: no place to install to' 'To choose one, add: --prefix DIR --no-rc'
   lib=${prefix%/}/lib/penv bin=${prefix%/}/bin
 }
 
@@ -81,7 +86,7 @@ find_rc_files() {
   rc_list=''
   [ "$wants_rc" ] || return 0
   if [ -z "$shell" ]; then
-    shell=${SHELL:-$(node -p 'os.userInfo().shell || ""' 2>/dev/null || :)}
+    shell=${SHELL:-$login_shell}
     shell=${shell##*/}
     case $shell in bash | zsh | fish) ;; *) return 0 ;; esac
   fi
@@ -140,7 +145,8 @@ clean_up() {
   status=$?
   trap - EXIT
   [ -z "$stage" ] || remove_version "$stage"
-  rm -f "$lib/.manifest.$$" "$lib/.current.$$" "$bin/.penv.$$"
+  [ -z "$frame" ] || remove_unplaced "$frame"
+  rm -f "$lib/.manifest.$$" "$lib/.current.$$" "$lib/.previous.$$" "$bin/.penv.$$"
   if has_manifest "$lib" && [ ! -L "$lib/current" ]; then remove_frame "$lib"; fi
   rm -rf "$scratch"
   exit "$status"
@@ -165,15 +171,21 @@ find_place
 find_rc_files
 check_place
 if needs_build; then build; fi
-stage='' scratch=$(mktemp -d)
+stage='' frame='' scratch=$(mktemp -d)
 trap clean_up EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
+remove_unplaced_frames "$lib"
 write_manifest
-place_version
-place_launcher penv
+set --
+for part in dist contract samples skills install package.json LICENSE README.md; do
+  if [ -e "$source/$part" ]; then set -- "$@" "$part"; fi
+done
+place_version "$@"
+place_links "$@"
 place_launcher git-penv
+place_launcher penv
 while IFS= read -r rc; do
   if [ -n "$rc" ]; then place_block "$rc"; fi
 done <<LIST

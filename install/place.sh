@@ -3,8 +3,6 @@
 # runs next to it sees the old penv or the new one, whole. Needs tree.sh, rc.sh, and the variables that install.sh
 # sets: source lib bin home node shell rc_list scratch.
 
-parts='dist contract samples skills install package.json LICENSE README.md'
-
 # Notes what uninstall.sh has to undo, before it is done; then makes the directories.
 write_manifest() {
   missing=''
@@ -27,13 +25,34 @@ DIRS
       printf '%s\n' "$rc_list" | sed -n 's/^./rc &/p'
     } | sort -u
   } >"$scratch/manifest"
-  mkdir -p "$lib" || fail "cannot make $lib"
-  if ! cmp -s "$scratch/manifest" "$lib/manifest"; then
-    cp "$scratch/manifest" "$lib/.manifest.$$"
-    mv -f "$lib/.manifest.$$" "$lib/manifest"
-  fi
+  if ! cmp -s "$scratch/manifest" "$lib/manifest"; then place_manifest; fi
   mkdir -p "$bin" "$lib/versions"
 }
+
+# The topmost of the missing directories comes into being with the manifest in it.
+place_manifest() {
+  top=$(find_top_missing "$lib")
+  if [ -z "$top" ]; then
+    cp "$scratch/manifest" "$lib/.manifest.$$"
+    mv -f "$lib/.manifest.$$" "$lib/manifest"
+    return 0
+  fi
+  frame=$top.penv.$$
+  mkdir -p "$frame${lib#"$top"}" || fail "cannot make $lib"
+  cp "$scratch/manifest" "$frame${lib#"$top"}/manifest"
+  if rename "$frame" "$top" 2>/dev/null; then
+    frame=''
+    return 0
+  fi
+  # Another install was first: what it has noted stays noted.
+  remove_unplaced "$frame"
+  frame=''
+  has_manifest "$lib" || fail "cannot make $lib"
+  write_manifest
+}
+
+# rename FROM TO: where TO is a directory or a link to one, mv would move FROM into it.
+rename() { node -e 'fs.renameSync(process.argv[1], process.argv[2])' -- "$1" "$2"; }
 
 print_rc_directories() {
   while IFS= read -r rc; do
@@ -53,12 +72,8 @@ is_current() {
     [ -z "$(comm -23 "$scratch/sums" "$scratch/sums-there")" ]
 }
 
-# Copies the parts to a directory of their own, then lets current point at it.
+# place_version PART...: copies the parts to a directory of their own, then lets current point at it.
 place_version() {
-  set --
-  for part in $parts; do
-    if [ -e "$source/$part" ]; then set -- "$@" "$part"; fi
-  done
   version=$(node -p 'require(process.argv[1]).version' -- "$source/package.json")
   list_files "$source" "$@" >"$scratch/files"
   list_sums "$source" "$@" >"$scratch/sums"
@@ -79,14 +94,23 @@ place_version() {
   chmod 755 "$stage/dist/penv.cjs"
   list_sums "$stage" "$@" >"$scratch/sums-there"
   cmp -s "$scratch/sums" "$scratch/sums-there" || fail "the copy in $stage is not complete"
+  if [ -L "$lib/current" ]; then
+    ln -s "$(readlink "$lib/current")" "$lib/.previous.$$"
+    rename "$lib/.previous.$$" "$lib/previous"
+  fi
   ln -s "versions/${stage##*/}" "$lib/.current.$$"
-  # mv would move the link into the directory that current points at.
-  node -e 'fs.renameSync(process.argv[1], process.argv[2])' -- "$lib/.current.$$" "$lib/current"
+  rename "$lib/.current.$$" "$lib/current"
   stage=''
-  for part in "$@"; do
-    [ -L "$lib/$part" ] || [ -e "$lib/$part" ] || ln -s "current/$part" "$lib/$part"
-  done
   report installed "$(show "$lib") (penv $version)"
+}
+
+# place_links PART...
+place_links() {
+  for part in "$@"; do
+    # -n: another install may just have made it, and then ln would make one inside.
+    [ -L "$lib/$part" ] || ln -sn "current/$part" "$lib/$part" 2>/dev/null || [ -L "$lib/$part" ] ||
+      fail "cannot make $lib/$part"
+  done
 }
 
 # place_launcher NAME

@@ -131,9 +131,18 @@ rc_write() {
   return 1
 }
 
+# rc_sweep FILE: what an edit that was killed left beside it.
+rc_sweep() {
+  rc_behind=$(rc_target "$1") || return 1
+  for rc_left in "$rc_behind".penv.*; do
+    if [ -f "$rc_left" ] && is_left_behind "$rc_left"; then rm -f "$rc_left"; fi
+  done
+}
+
 # rc_put FILE SHELL WORD LIB SCRATCH: leaves exactly one block, ours, where a block was or at the end.
 # Sets rc_outcome to added, replaced or already.
 rc_put() {
+  rc_sweep "$1" || return 1
   if [ -e "$1" ]; then
     rc_strip "$1" '' "$5" || return 1
   else
@@ -162,6 +171,7 @@ rc_put() {
 # for the block and holds nothing else) or already.
 rc_take() {
   rc_outcome=already
+  rc_sweep "$1" || return 1
   [ -f "$1" ] || return 0
   rc_strip "$1" "$(rc_owner "$2")" "$3" || return 1
   [ -n "$rc_at" ] || return 0

@@ -5,6 +5,7 @@
 #   lib/penv/manifest            written before anything that it names: lines "bin", "shown", "dir", "rc"
 #   lib/penv/versions/<v>.<pid>  one whole copy of penv, with the list of its files in .files
 #   lib/penv/current             symlink to one of them: renaming it is the moment at which an install happens
+#   lib/penv/previous            symlink to the one before, which stays: a penv that is still running may be from there
 #   lib/penv/dist contract ...   symlinks through current, so that no path changes with the version
 
 manifest_header='penv-manifest 1'
@@ -61,25 +62,58 @@ remove_version() {
   find "$1" -depth -type d -exec rmdir {} \; 2>/dev/null || :
 }
 
+# find_top_missing DIR: the topmost directory that has to be made for it, or nothing.
+find_top_missing() {
+  top='' dir=$1
+  while [ -n "$dir" ] && [ ! -d "$dir" ]; do top=$dir dir=${dir%/*}; done
+  printf '%s\n' "$top"
+}
+
+# remove_unplaced FRAME: directories with a manifest in them that were not put in place.
+remove_unplaced() {
+  find "$1" -type f -name manifest -exec rm -f {} +
+  find "$1" -depth -type d -exec rmdir {} +
+}
+
+# remove_unplaced_frames LIB: of installs that were interrupted before there was a LIB.
+remove_unplaced_frames() {
+  for left in "$(find_top_missing "$1")".penv.*; do
+    if [ -d "$left" ] && is_left_behind "$left"; then remove_unplaced "$left"; fi
+  done
+}
+
 # remove_leftovers LIB BIN: of installs that were interrupted, and versions that were replaced.
 remove_leftovers() {
-  for left in "$1"/.manifest.* "$1"/.current.* "$2"/.penv.* "$1"/versions/*.*; do
+  used=" $(readlink "$1/current" || :) $(readlink "$1/previous" || :) "
+  for left in "$1"/.manifest.* "$1"/.current.* "$1"/.previous.* "$2"/.penv.* "$1"/versions/*.*; do
     is_left_behind "$left" || continue
     if [ -L "$left" ] || [ -f "$left" ]; then
       rm -f "$left"
-    elif [ -d "$left" ] && [ "versions/${left##*/}" != "$(readlink "$1/current" || :)" ]; then
-      remove_version "$left"
+    elif [ -d "$left" ]; then
+      case $used in *" versions/${left##*/} "*) ;; *) remove_version "$left" ;; esac
     fi
   done
 }
 
-# remove_frame LIB: the directories that were made, where they are empty now, and last the manifest.
+# remove_frame LIB: the manifest, and the directories that were made, where they hold nothing else. The last ones go
+# in one step, by leaving their place together with the manifest.
+# shellcheck disable=SC2012 # how many entries, not which
 remove_frame() {
   rmdir "$1/versions" 2>/dev/null || :
   made=$(sed -n 's/^dir //p' "$1/manifest" | sort -r)
-  rm -f "$1/manifest"
-  rmdir "$1" 2>/dev/null || :
-  while IFS= read -r dir; do rmdir "$dir" 2>/dev/null || :; done <<DIRS
+  while IFS= read -r dir; do
+    case $1/ in "$dir"/*) ;; *) rmdir "$dir" 2>/dev/null || : ;; esac
+  done <<DIRS
 $made
 DIRS
+  top='' dir=$1
+  while [ "$(($(ls -A "$dir" | wc -l)))" -eq 1 ] && printf '%s\n' "$made" | grep -Fx -e "$dir" >/dev/null; do
+    top=$dir dir=${dir%/*}
+  done
+  if [ -z "$top" ]; then
+    rm -f "$1/manifest"
+  else
+    mv "$top" "$top.penv.$$"
+    remove_unplaced "$top.penv.$$"
+  fi
 }

@@ -48,6 +48,8 @@ find_place() {
     [ -n "$home" ] || fail 'HOME is not set: no place to look at' 'To name it, add: --prefix DIR'
     lib=$home/.local/lib/penv
   fi
+  # Written as install.sh wrote it: no doubled slashes, symlinks as they are.
+  if [ -d "$lib" ]; then lib=$(cd "$lib" && pwd); fi
 }
 
 # has_block RC: one of this installation; another prefix may have put its own there since.
@@ -94,7 +96,7 @@ remove_tree() {
     [ -L "$link" ] || continue
     if [ "$(readlink "$link")" = "current/${link##*/}" ]; then rm -f "$link"; fi
   done
-  rm -f "$lib/current"
+  rm -f "$lib/current" "$lib/previous"
   for version in "$lib"/versions/*; do
     if [ -d "$version" ]; then remove_version "$version"; fi
   done
@@ -123,6 +125,7 @@ main() {
   find_place
   if ! has_manifest "$lib"; then
     is_free "$lib" || fail "$lib was not made by install.sh"
+    remove_unplaced_frames "$lib"
     report already "nothing of penv in $(show "$lib")"
     report_state
     return 0

@@ -166,6 +166,21 @@ function build(run: (action: Action) => (...args: unknown[]) => Promise<void>): 
   )
   add(
     program,
+    'init',
+    'write .preview/ scripts from what is here, and wire agents and tools',
+    run(async (context, command) => (await import('./commands/init.ts')).init(context, command.opts())),
+  )
+    .option('--dry-run', 'print a diff and write nothing')
+    .option('--print <file>', 'print one file and write nothing', requireValue)
+    .option(
+      '--compose <mode>',
+      'shared servers, or an own compose project for each environment',
+      requireValue,
+    )
+    .option('--agents <names>', 'auto, none, or names of tools to wire', requireValue)
+    .option('--uninstall', 'take the wiring out again; scripts stay')
+  add(
+    program,
     'session',
     'tell an agent about the environment; for hooks',
     run(async context => (await import('./commands/session.ts')).session(context)),
@@ -195,15 +210,22 @@ const timeoutOption = () =>
   new Option('--timeout <seconds>', 'end a script, or the wait for another run, after this long').argParser(
     text => {
       const seconds = Number(text)
-      if (!(seconds > 0)) throw new InvalidArgumentError('It is not a number of seconds.')
+      if (!(seconds > 0 && Number.isFinite(seconds)))
+        throw new InvalidArgumentError('It is not a number of seconds.')
       return seconds
     },
   )
 
+// A timer above this fires at once.
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** The options of a lifecycle command, with its time limit in milliseconds. */
 function optionsOf(command: Command) {
   const options = command.opts<{ timeout?: number }>()
-  return { ...options, timeoutMs: options.timeout === undefined ? undefined : options.timeout * 1000 }
+  return {
+    ...options,
+    timeoutMs: options.timeout === undefined ? undefined : Math.min(options.timeout * 1000, LONGEST_TIMER_MS),
+  }
 }
 
 /** A flag counts wherever it stands: before or behind the command's name. */

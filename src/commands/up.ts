@@ -66,6 +66,8 @@ export async function up(context: Context, options: UpOptions): Promise<Answer> 
     }
   } catch (error) {
     if (error instanceof PenvError) result.error = error
+    // What a script wrote before it failed, teardown has to know too.
+    await mirrorEnvFile(context.stateDir, stage.record.id, stage.root).catch(() => {})
     throw error
   } finally {
     await endRun(change, begun.run, result)

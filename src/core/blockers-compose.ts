@@ -1,6 +1,7 @@
 // Blockers of the compose files that a default run starts: names and ports that a second environment would share.
 import { type Blocker, blockerAt } from './blocker.ts'
 import { type ComposeService, isEnabled } from './compose.ts'
+import type { ComposeEntry } from './compose-fields.ts'
 import type { ComposePort } from './compose-ports.ts'
 import { findComposeProjects, type RankedProject } from './compose-standing.ts'
 import { asRecord, findLine, type RepoFacts, valueAt } from './facts.ts'
@@ -46,7 +47,7 @@ function serviceBlockers(facts: RepoFacts, service: ComposeService): Blocker[] {
     const host =
       /Host(?:SNI)?\(\s*`([^`$]+)`/.exec(label.value ?? '')?.[1] ??
       (/^(VIRTUAL_HOST|caddy|LETSENCRYPT_HOST)$/.test(label.key) ? label.value : undefined)
-    if (host === undefined || host === '' || /[${]/.test(host)) continue
+    if (host === undefined || host === '' || label.hasVariable === true) continue
     found.push(
       blockerAt(
         facts,
@@ -58,7 +59,7 @@ function serviceBlockers(facts: RepoFacts, service: ComposeService): Blocker[] {
     )
   }
   for (const volume of service.volumes)
-    if (/^(~|\$\{?HOME\}?)(\/|$)/.test(volume.key))
+    if (/^(~|\$\{?HOME\}?|\/home\/\w+|\/Users\/\w+)(\/|$)/.test(volume.key) && holdsData(service, volume))
       found.push(
         blockerAt(
           facts,
@@ -80,6 +81,14 @@ function serviceBlockers(facts: RepoFacts, service: ComposeService): Blocker[] {
       ),
     )
   return found
+}
+
+/** A server's folder, or one that is called so; a program is also given settings and caches of the person. */
+function holdsData(service: ComposeService, volume: ComposeEntry): boolean {
+  return (
+    service.identity !== undefined ||
+    /(^|\/)(data|db|database|storage|uploads|media)(\/|$)/.test(volume.value ?? '')
+  )
 }
 
 /** Names at the top of a file that are not made from the project's name. */

@@ -9,6 +9,8 @@ export interface ComposeEntry {
   readonly line: number | undefined
   /** The file that the line is in: extends and overlays mix files in one service. */
   readonly file?: string
+  /** A variable has a part in it, so that it can differ between environments. */
+  readonly hasVariable?: true
 }
 
 export interface ComposeBuild {
@@ -32,6 +34,7 @@ export function readBuild(
   return {
     context: folder === '.' ? '' : folder.replace(/\/$/, ''),
     dockerfile: text(long?.dockerfile) || 'Dockerfile',
+    ...(typeof long?.dockerfile_inline === 'string' ? { inline: long.dockerfile_inline } : {}),
   }
 }
 
@@ -46,13 +49,19 @@ export function readEntries(
     one === null || one === undefined ? undefined : interpolate(String(one), known).text
   const map = asRecord(value)
   if (map !== undefined)
-    return Object.entries(map).map(([key, one]) => ({ key, value: text(one), line: at(section, key) }))
+    return Object.entries(map).map(([key, one]) => ({
+      key,
+      value: text(one),
+      line: at(section, key),
+      ...varying(one),
+    }))
   return asList(value).map((one, index) => {
     const [key, ...rest] = String(one).split('=')
     return {
       key: (key as string).trim(),
       value: rest.length === 0 ? undefined : text(rest.join('=')),
       line: at(section, index),
+      ...varying(one),
     }
   })
 }
@@ -77,4 +86,8 @@ export function readVolumes(
 export function asList(value: unknown): unknown[] {
   if (Array.isArray(value)) return value
   return value === undefined || value === null ? [] : [value]
+}
+
+function varying(raw: unknown): { hasVariable?: true } {
+  return typeof raw === 'string' && /(?<!\$)\$[{\w]/.test(raw) ? { hasVariable: true } : {}
 }

@@ -103,7 +103,11 @@ function overrideBeside(facts: RepoFacts, file: string): string | undefined {
 }
 
 function variablesFor(facts: RepoFacts, file: string): Map<string, string> {
-  const known = new Map<string, string>()
+  // Compose takes these from the caller; their values here only keep paths recognisable.
+  const known = new Map([
+    ['HOME', '~'],
+    ['PWD', '.'],
+  ])
   const near = [...facts.envFiles.values()].filter(
     env => env.kind !== 'real' && (folderOf(env.path) === folderOf(file) || folderOf(env.path) === ''),
   )

@@ -84,26 +84,57 @@ export function findLine(file: FactFile | undefined, needle: string | RegExp): n
 
 /** The line (from 1) that holds the character at this offset. */
 export function lineAt(text: string, offset: number): number {
-  let line = 1
-  for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) line++
-  return line
+  const starts = lineStarts(text)
+  let low = 0
+  let high = starts.length
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if ((starts[middle] as number) <= offset) low = middle
+    else high = middle
+  }
+  return low + 1
+}
+
+/** Detectors ask for many lines of one text in a row, so the last text's lines are remembered. */
+let lastText = ''
+let lastStarts: readonly number[] = [0]
+
+function lineStarts(text: string): readonly number[] {
+  if (text === lastText) return lastStarts
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  lastText = text
+  lastStarts = starts
+  return starts
 }
 
 /** Evidence for a line of a file, with the line's own text where the file was read. */
 export function evidenceAt(facts: RepoFacts, file: string, line: number): Evidence {
-  const text = facts.files.get(file)?.text.split('\n', line)[line - 1]?.trim()
+  const whole = facts.files.get(file)?.text
+  const start = whole === undefined ? undefined : lineStarts(whole)[line - 1]
+  const end = start === undefined ? -1 : (whole as string).indexOf('\n', start)
+  const text = whole?.slice(start ?? whole.length, end < 0 ? undefined : end).trim()
   if (text === undefined || text === '') return { file, line }
   return { file, line, text: maskSecrets(text.length > 160 ? `${text.slice(0, 159)}…` : text) }
 }
 
-/** Replaces the passwords of URLs, and the values of keys that look secret. */
+const SECRET_WORD = 'pass(?:w(?:or)?d|wd|phrase)?|pwd|secret|token|api_?key|private_?key|credentials?'
+const SECRET_ASSIGNED = new RegExp(
+  String.raw`([A-Za-z0-9_.-]*(?:${SECRET_WORD})[A-Za-z0-9_.-]*["']?\s*[=:]\s*)(?!\s*$)\S.*`,
+  'i',
+)
+const SECRET_ARGUMENT = new RegExp(
+  String.raw`((?:--?\w*(?:${SECRET_WORD})|requirepass)\s+)["']?[^\s"'-]\S*`,
+  'gi',
+)
+
+/** Replaces the passwords of URLs, and what is assigned to keys that look secret or follows such an option. */
 export function maskSecrets(text: string): string {
+  if (!/:\/\/|pass|pwd|secret|token|key|credential/i.test(text)) return text
   return text
     .replace(/([a-z][a-z0-9+.-]*:\/\/[^\s:@/'"]*:)[^\s@/'"]+(@)/gi, '$1***$2')
-    .replace(
-      /([A-Za-z0-9_.-]*(?:passw(?:or)?d|secret|token|api_?key|private_?key)[A-Za-z0-9_.-]*["']?\s*[=:]\s*)(?!\s*$)\S.*/i,
-      '$1***',
-    )
+    .replace(SECRET_ARGUMENT, '$1***')
+    .replace(SECRET_ASSIGNED, '$1***')
 }
 
 /** A key whose value must not be kept, whatever file it stands in. */

@@ -190,8 +190,19 @@ function exposedPorts(facts: RepoFacts, file: FactFile): ListenPort[] {
   }))
 }
 
-/** Whether a place belongs to the project of a folder and not to another one inside it. */
-export function isOfFolder(file: string, folder: string, others: readonly string[]): boolean {
-  const inside = (outer: string) => outer === '' || folderOf(file) === outer || file.startsWith(`${outer}/`)
-  return inside(folder) && !others.some(other => other.length > folder.length && inside(other))
+/** The ports of each folder: a place belongs to the deepest of them that it lies in. */
+export function portsByFolder(
+  ports: readonly ListenPort[],
+  folders: readonly string[],
+): ReadonlyMap<string, readonly ListenPort[]> {
+  const known = new Set(folders)
+  const found = new Map<string, ListenPort[]>()
+  for (const port of ports) {
+    let folder = folderOf(port.evidence.file)
+    while (folder !== '' && !known.has(folder)) folder = folderOf(folder)
+    const own = found.get(folder)
+    if (own === undefined) found.set(folder, [port])
+    else own.push(port)
+  }
+  return found
 }

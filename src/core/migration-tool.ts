@@ -42,7 +42,7 @@ export interface FoundTool {
   readonly config: string | undefined
   /**
    * The tool's own way to apply all migrations, without asking and without dropping. `"$url"` in it stands for the
-   * connection URL of the slice. Undefined where the tool cannot be called without knowing more.
+   * connection URL of the slice, and goes by the environment where the tool reads one: arguments can be seen. Undefined where the tool cannot be called without knowing more.
    */
   readonly command: string | undefined
   /** What is not known and a person has to say. */

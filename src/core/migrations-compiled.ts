@@ -35,7 +35,7 @@ function findSqlx(context: MigrationContext): FoundTool[] {
         config: undefined,
         // The command line tool is a separate install; a program that migrates itself does not need it.
         command:
-          program !== undefined && uses === undefined ? undefined : 'sqlx migrate run --database-url "$url"',
+          program !== undefined && uses === undefined ? undefined : 'DATABASE_URL="$url" sqlx migrate run',
         isAppliedByApp: program !== undefined,
         applies: /\bsqlx migrate run\b|\bsqlx database setup\b/,
         schema: [],
@@ -82,7 +82,7 @@ function findDiesel(context: MigrationContext): FoundTool[] {
       folder,
       directory,
       config,
-      command: 'diesel migration run --database-url "$url"',
+      command: 'DATABASE_URL="$url" diesel migration run',
       isAppliedByApp: program !== undefined,
       applies: /\bdiesel (migration run|database setup|setup)\b/,
       database: databaseOf(

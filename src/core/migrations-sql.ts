@@ -67,7 +67,7 @@ function findNumbered(context: MigrationContext, taken: ReadonlySet<string>): Fo
       tool === 'goose'
         ? driver === undefined
           ? undefined
-          : `${call} -dir ${path} ${driver} "$url" up`
+          : `GOOSE_DRIVER=${driver} GOOSE_DBSTRING="$url" ${call} -dir ${path} up`
         : `${call} -path ${path} -database "$url" up`
     return [
       {
@@ -133,7 +133,7 @@ function findDbmate(context: MigrationContext): FoundTool[] {
       directory,
       config: undefined,
       // Without --no-dump-schema it rewrites db/schema.sql, which is tracked.
-      command: `${exec}dbmate --url "$url" ${flag}--no-dump-schema migrate`,
+      command: `DATABASE_URL="$url" ${exec}dbmate ${flag}--no-dump-schema migrate`,
       applies: /\bdbmate\b[^\n;&|]*\b(up|migrate)\b/,
       evidence: [npm === undefined ? undefined : context.at(npm.file, npm.name), mention].filter(
         one => one !== undefined,

@@ -10,8 +10,10 @@ export interface PackageManager {
   /** Where its manifest or lock file stands, "" for the root. */
   readonly folder: string
   readonly lockFile: string | undefined
-  /** Installs what the lock file says. */
+  /** Installs what the lock file says, without changing a tracked file. */
   readonly install: string
+  /** The folder that an install makes; undefined where it lies outside the project. */
+  readonly installed: string | undefined
   /** Goes before the name of a script of the manifest; undefined where manifests have no scripts. */
   readonly run: string | undefined
   /** Goes before a tool that the manifest brings: `npx `, `poetry run `, or nothing. */
@@ -21,17 +23,26 @@ export interface PackageManager {
   readonly evidence: Evidence
 }
 
-type Way = Pick<PackageManager, 'ecosystem' | 'install' | 'run' | 'exec'>
+type Way = Pick<PackageManager, 'ecosystem' | 'install' | 'installed' | 'run' | 'exec'>
 
+const INSTALLED: Partial<Record<Ecosystem, string>> = { node: 'node_modules', php: 'vendor' }
 const way = (ecosystem: Ecosystem, install: string, run: string | undefined, exec: string): Way => ({
   ecosystem,
   install,
+  installed: INSTALLED[ecosystem],
   run,
   exec,
 })
+/** Without a lock file there is nothing to be true to, and none must be left behind. */
+const UNLOCKED: Readonly<Record<string, string>> = {
+  npm: 'npm install --no-package-lock',
+  pnpm: 'pnpm install --no-lockfile',
+  yarn: 'yarn install --no-lockfile',
+  bun: 'bun install --no-save',
+}
 const WAYS: Readonly<Record<string, Way>> = {
   pnpm: way('node', 'pnpm install --frozen-lockfile', 'pnpm run ', 'pnpm exec '),
-  yarn: way('node', 'yarn install --frozen-lockfile', 'yarn run ', 'yarn '),
+  yarn: way('node', 'yarn install', 'yarn run ', 'yarn '),
   bun: way('node', 'bun install --frozen-lockfile', 'bun run ', 'bunx '),
   npm: way('node', 'npm ci', 'npm run ', 'npx '),
   deno: way('node', 'deno install', 'deno task ', 'deno run -A npm:'),
@@ -107,6 +118,7 @@ export function findPackageManagers(facts: RepoFacts): PackageManager[] {
   return [...byPlace].map(([place, { name, rank, file, line }]) => {
     const folder = place.slice(place.indexOf(' ') + 1)
     const found = WAYS[name] as Way
+    const lockFile = locks.get(`${folder}\n${name}`)
     const wrapper = name === 'maven' ? 'mvnw' : name === 'gradle' ? 'gradlew' : undefined
     const hasWrapper = wrapper !== undefined && facts.paths.includes(wrapper)
     return {
@@ -115,7 +127,8 @@ export function findPackageManagers(facts: RepoFacts): PackageManager[] {
       name,
       folder,
       isAssumed: rank >= ASSUMED,
-      lockFile: locks.get(`${folder}\n${name}`),
+      install: lockFile === undefined ? (UNLOCKED[name] ?? found.install) : found.install,
+      lockFile,
       evidence: evidenceAt(facts, file, line),
     }
   })

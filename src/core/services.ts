@@ -4,11 +4,13 @@ import type { ComposePort } from './compose-ports.ts'
 import type { Evidence, RepoFacts } from './facts.ts'
 import type { ServiceKind } from './images.ts'
 import { findMemoryDatabase } from './memory-database.ts'
+import { scopeOf } from './scope.ts'
 import type { Signal, SignalWeight } from './signals.ts'
 import { clientSignals } from './signals-clients.ts'
 import { commandSignals } from './signals-commands.ts'
 import { composeSignals } from './signals-compose.ts'
 import { configurationSignals } from './signals-configuration.ts'
+import { defaultSignals } from './signals-defaults.ts'
 import { envSignals } from './signals-env.ts'
 import { frameworkSignals } from './signals-frameworks.ts'
 import { ormSignals } from './signals-orms.ts'
@@ -51,8 +53,9 @@ export function findServices(facts: RepoFacts): Service[] {
     ...envSignals(facts),
     ...configurationSignals(facts),
     ...settingSignals(facts),
+    ...defaultSignals(facts),
     ...clientSignals(facts),
-  ]
+  ].filter(isOfProgram)
   const groups = new Map<string, Signal[]>()
   for (const signal of signals) {
     const key = serviceKey(signal)
@@ -64,6 +67,12 @@ export function findServices(facts: RepoFacts): Service[] {
     .sort(
       (a, b) => Number(a.need === 'optional') - Number(b.need === 'optional') || a.name.localeCompare(b.name),
     )
+}
+
+/** What lies among examples is somebody else's; what lies among tests counts only as what tests are given. */
+function isOfProgram(signal: Signal): boolean {
+  const scope = scopeOf(signal.evidence.file)
+  return scope !== 'aside' && (scope !== 'test' || signal.weight === 'ci' || signal.source === 'compose')
 }
 
 /** The kinds that a default run needs, each with the reason. */
@@ -90,7 +99,7 @@ function chooseRequired(
       required.set(key, 'production starts it, and the program uses it')
     else if (weights.has('ci') && isUsed && (weights.has('client') || weights.has('code')))
       required.set(key, 'the tests are given one, and the program uses it')
-    else if (key === 'redis' && weights.has('named') && weights.has('code'))
+    else if (weights.has('named') && weights.has('code'))
       required.set(key, 'the program is told where it is, and connects to it')
   }
   return required
@@ -118,6 +127,7 @@ function chooseDatabases(
     for (const key of chosen) required.delete(key)
     return
   }
+  dropUnchosen(groups, required)
   const startedServer = chosen.some(
     key =>
       key !== 'sqlite' &&
@@ -143,6 +153,18 @@ function chooseDatabases(
     return
   }
   required.set(best.key, 'the program is configured for it, and for no other as clearly')
+}
+
+/** Of several relational servers that are started, the one that a key chooses is the one that is used. */
+function dropUnchosen(groups: ReadonlyMap<string, readonly Signal[]>, required: Map<string, string>): void {
+  const relational = ['postgres', 'mysql', 'sqlite', 'sqlserver', 'oracle'].filter(key => required.has(key))
+  const isChosen = (key: string) =>
+    groups.get(key)?.some(signal => signal.source === 'selector' && signal.weight === 'run')
+  const isConfigured = (key: string) =>
+    groups.get(key)?.some(signal => signal.source === 'framework' && signal.weight === 'run')
+  if (!relational.some(isChosen)) return
+  for (const key of relational)
+    if (!isChosen(key) && (key === 'sqlite' || !isConfigured(key))) required.delete(key)
 }
 
 function scoreOf(group: readonly Signal[]): number {

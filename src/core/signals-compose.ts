@@ -1,10 +1,10 @@
 // Signals of compose files: which servers are started, and whether by default, behind a profile, or only elsewhere.
 import type { ComposeService } from './compose.ts'
 import { findComposeProjects, type RankedProject } from './compose-standing.ts'
-import type { RepoFacts } from './facts.ts'
-import { folderOf } from './facts.ts'
+import { folderOf, isSecretKey, type RepoFacts } from './facts.ts'
 import { type ImageIdentity, imagePath } from './images.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
+import { signalsOfEntries } from './signals-env.ts'
 import { DATABASES, serviceKey } from './store-names.ts'
 
 export function composeSignals(facts: RepoFacts): Signal[] {
@@ -16,7 +16,7 @@ export function composeSignals(facts: RepoFacts): Signal[] {
     const others = alternativesIn(projects, project)
     return [...project.services.values()].flatMap(service => {
       const identity = service.identity ?? identifyByVolume(service)
-      if (identity === undefined) return []
+      if (identity === undefined) return programSignals(facts, project, service)
       const [weight, why] = weigh(project, service, active, others.has(serviceKey(identity)))
       return signalAt(
         facts,
@@ -34,6 +34,18 @@ export function composeSignals(facts: RepoFacts): Signal[] {
       )
     })
   })
+}
+
+/** What the programs of a compose file are told: their database may be a file, or one of several that are started. */
+function programSignals(facts: RepoFacts, project: RankedProject, service: ComposeService): Signal[] {
+  if (project.standing !== 'run' && project.standing !== 'fallback') return []
+  const entries = service.environment.flatMap(entry =>
+    entry.value === undefined || isSecretKey(entry.key)
+      ? []
+      : [{ key: entry.key, value: entry.value, line: entry.line ?? service.line, commented: false }],
+  )
+  const file = { path: service.environment[0]?.file ?? service.file, kind: 'committed', entries } as const
+  return signalsOfEntries(facts, file, project.standing === 'run' ? 'run' : 'named')
 }
 
 function weigh(

@@ -15,45 +15,46 @@ export interface Selector {
 }
 
 export function envSignals(facts: RepoFacts): Signal[] {
-  const signals: Signal[] = []
-  for (const file of facts.envFiles.values()) {
+  return [...facts.envFiles.values()].flatMap(file => {
     const scope = scopeOf(file.path.replace(/[.\-_](example|sample|template|dist|defaults?)/gi, ''))
-    if (scope === 'aside' || scope === 'test' || scope === 'production') continue
-    const selectors = selectorsOf(file)
-    for (const { chosen, entry } of selectors)
-      if (chosen !== undefined)
-        signals.push(
-          signalAt(
-            facts,
-            { file: file.path, line: entry.line },
-            {
-              ...chosen,
-              source: 'selector',
-              weight: 'run',
-              why: `${entry.key} chooses it`,
-              envKeys: [entry.key],
-            },
-          ),
-        )
-    const decided = new Set(selectors.map(selector => selector.category))
-    for (const entry of file.entries) {
-      const found = pointsAt(entry)
-      if (found === undefined || selectors.some(selector => selector.entry === entry)) continue
-      signals.push(
-        signalAt(
+    return scope === 'neutral' || scope === 'development' ? signalsOfEntries(facts, file, 'run') : []
+  })
+}
+
+/** Signals of keys and values wherever they stand; `chosen` is what a choice among them is worth. */
+export function signalsOfEntries(facts: RepoFacts, file: EnvFile, chosen: SignalWeight): Signal[] {
+  const selectors = selectorsOf(file)
+  const decided = new Set(selectors.map(selector => selector.category))
+  const choices = selectors.flatMap(selector =>
+    selector.chosen === undefined
+      ? []
+      : signalAt(
           facts,
-          { file: file.path, line: entry.line },
+          { file: file.path, line: selector.entry.line },
           {
-            ...found.identity,
-            source: 'env',
-            ...weigh(file, entry, found, selectors, decided),
-            envKeys: [entry.key],
+            ...selector.chosen,
+            source: 'selector',
+            weight: chosen,
+            why: `${selector.entry.key} chooses it`,
+            envKeys: [selector.entry.key],
           },
         ),
-      )
-    }
-  }
-  return signals
+  )
+  const pointers = file.entries.flatMap(entry => {
+    const found = pointsAt(entry)
+    if (found === undefined || selectors.some(selector => selector.entry === entry)) return []
+    return signalAt(
+      facts,
+      { file: file.path, line: entry.line },
+      {
+        ...found.identity,
+        source: 'env',
+        ...weigh(file, entry, found, selectors, decided),
+        envKeys: [entry.key],
+      },
+    )
+  })
+  return [...choices, ...pointers]
 }
 
 interface Pointer {
@@ -130,10 +131,13 @@ const CATEGORIES: readonly (readonly [string, ReadonlySet<string>])[] = [
   ['broadcast', new Set(['broadcast'])],
   ['search', new Set(['search', 'scout'])],
   ['storage', new Set(['storage', 'filesystem', 'objectstorage', 'disk', 'blob', 'upload', 'uploads'])],
-  ['database', new Set(['db', 'database', 'datasource', 'sql', 'orm', 'typeorm', 'sequelize', 'knex'])],
+  [
+    'database',
+    new Set(['db', 'database', 'datasource', 'sql', 'sqlsettings', 'orm', 'typeorm', 'sequelize', 'knex']),
+  ],
 ]
 const CHOOSER = new Set(
-  'type kind driver connection client dialect provider engine backend adapter vendor store system flavor flavour'.split(
+  'type kind driver drivername connection client dialect provider engine backend adapter vendor store system flavor flavour'.split(
     ' ',
   ),
 )

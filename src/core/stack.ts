@@ -1,9 +1,17 @@
 // Joins all findings about a repository into one description: what doctor shows and init writes from.
 import type { Blocker } from './blocker.ts'
 import { findBlockers } from './blockers.ts'
+import { type EnvKey, findEnvKeys } from './env-keys.ts'
 import type { Problem, RepoFacts } from './facts.ts'
+import { makeMigrationContext } from './migration-tool.ts'
+import { findMigrations, type Migration } from './migrations.ts'
+import { findPackageManagers, type PackageManager } from './package-manager.ts'
+import { findRepoCommands } from './repo-commands.ts'
+import { scopeOf } from './scope.ts'
 import { findServices, type Service } from './services.ts'
+import { findStarts, type Start } from './starts.ts'
 import { type Tiering, tierOfAll, tierOfService } from './tier.ts'
+import { findWorkspaces, type Workspaces } from './workspaces.ts'
 
 export interface StackService extends Service {
   readonly tier: Tiering['tier']
@@ -13,7 +21,12 @@ export interface StackService extends Service {
 export interface Stack {
   readonly services: readonly StackService[]
   readonly tier: Tiering
+  readonly migrations: readonly Migration[]
+  readonly starts: readonly Start[]
+  readonly envKeys: readonly EnvKey[]
   readonly blockers: readonly Blocker[]
+  readonly packageManagers: readonly PackageManager[]
+  readonly workspaces: Workspaces
   readonly problems: readonly Problem[]
   /** Facts are not complete: a bound was met while reading. */
   readonly bounded: boolean
@@ -21,14 +34,23 @@ export interface Stack {
 
 export function describeStack(facts: RepoFacts): Stack {
   const services = findServices(facts)
+  const commands = findRepoCommands(facts)
+  const starts = findStarts(facts, commands)
+  const envKeys = findEnvKeys(facts, services)
   return {
     services: services.map(service => {
       const { tier, reason } = tierOfService(service)
       return { ...service, tier, tierReason: reason }
     }),
     tier: tierOfAll(services),
-    blockers: findBlockers(facts, services),
-    problems: facts.problems,
+    migrations: findMigrations(facts, makeMigrationContext(facts, commands)),
+    starts,
+    envKeys,
+    blockers: findBlockers(facts, { services, starts, envKeys }),
+    packageManagers: findPackageManagers(facts),
+    workspaces: findWorkspaces(facts),
+    // Tests and examples keep broken files on purpose.
+    problems: facts.problems.filter(({ file }) => !['test', 'aside'].includes(scopeOf(file))),
     bounded: facts.bounded,
   }
 }

@@ -2,7 +2,7 @@
 // variable, by which argument, or hard-coded where. The repository's own commands first; nothing is ever run.
 import type { Evidence, RepoFacts } from './facts.ts'
 import { findFrameworkStarts } from './framework-starts.ts'
-import { findListenPorts, isListenKey, isOfFolder, type ListenPort } from './listen-ports.ts'
+import { findListenPorts, isListenKey, type ListenPort, portsByFolder } from './listen-ports.ts'
 import { findRepoCommands, type RepoCommand } from './repo-commands.ts'
 import { findServerCommand, findWrittenPort, isOnlyWatcher, type ServerCommand } from './start-servers.ts'
 
@@ -39,13 +39,13 @@ export function findStarts(
   facts: RepoFacts,
   commands: readonly RepoCommand[] = findRepoCommands(facts),
 ): Start[] {
-  const ports = findListenPorts(facts)
   const own = commands.flatMap(command => {
     const rank = rankOf(command)
     return rank === undefined ? [] : [{ command, rank }]
   })
   const frameworks = findFrameworkStarts(facts)
-  const folders = [...new Set([...own.map(one => one.command.folder), ...frameworks.map(one => one.folder)])]
+  const folders = [...own.map(one => one.command.folder), ...frameworks.map(one => one.folder)]
+  const ports = portsByFolder(findListenPorts(facts), folders)
   const starts: { rank: number; start: Omit<Start, 'isDefault'> }[] = own.map(({ command, rank }) => ({
     rank,
     start: {
@@ -53,7 +53,7 @@ export function findStarts(
       source: command.source,
       folder: command.folder,
       command: command.run,
-      ...portsOf(command.chain, command.folder, folders, ports, command.evidence),
+      ...portsOf(command.chain, ports.get(command.folder) ?? [], command.evidence),
       evidence: command.evidence,
     },
   }))
@@ -65,7 +65,7 @@ export function findStarts(
     const { rank, ...start } = one
     starts.push({
       rank,
-      start: { ...start, ...portsOf(one.command, one.folder, folders, ports, one.evidence, one.ports) },
+      start: { ...start, ...portsOf(one.command, ports.get(one.folder) ?? [], one.evidence, one.ports) },
     })
   }
   const best = new Map<string, number>()
@@ -106,15 +106,12 @@ function rankOf(command: RepoCommand): number | undefined {
 
 function portsOf(
   text: string,
-  folder: string,
-  folders: readonly string[],
-  all: readonly ListenPort[],
+  near: readonly ListenPort[],
   evidence: Evidence,
   given: readonly ListenPort[] = [],
 ): Pick<Start, 'ports' | 'portFlag'> {
   const server = findServerCommand(text)
   const written = findWrittenPort(text)
-  const near = all.filter(port => isOfFolder(port.evidence.file, folder, folders))
   const found: ListenPort[] = [...given]
   if (written !== undefined && (written.variable === undefined || isListenKey(written.variable)))
     // A number in the command is hard-coded even when it is assigned to a variable there.

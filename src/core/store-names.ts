@@ -113,7 +113,7 @@ for (const [key, names] of Object.entries(KEY_WORDS)) {
   for (const name of names.split(' ')) byKeyWord.set(name, { kind, product })
 }
 const ADDRESS =
-  /^(host|hosts|hostname|url|uri|urls|server|servers|addr|address|addresses|brokers?|endpoint|endpoints|dsn|nodes?|connection|port|path|file|bootstrap|pghost|pgport|redisurl|mongodburi|mongouri|db|database|dbname|pgdatabase)$/
+  /^(host|hosts|hostname|url|uri|urls|server|servers|addr|address|addresses|brokers?|endpoint|endpoints|dsn|nodes?|connection|port|path|file|bootstrap|location|pghost|pgport|redisurl|mongodburi|mongouri|db|database|dbname|pgdatabase)$/
 
 /** The server that a key's own name points at: `REDIS_HOST`, `MONGO_URI`, `PGHOST`. */
 export function storeByKey(key: string): ImageIdentity | undefined {

@@ -154,6 +154,27 @@ export async function removeRecord(
   })
 }
 
+/**
+ * Changes the record of the worktree at `place`, following a move. Unlike `changeEnvironmentOfPlace` it never
+ * makes one: an environment that was destroyed meanwhile stays gone (NO_ENVIRONMENT).
+ */
+export function changeRecordOfPlace<T>(
+  stateDir: string,
+  record: EnvironmentRecord,
+  place: WorktreePaths | undefined,
+  transition: (ledger: Ledger, record: EnvironmentRecord) => { ledger: Ledger; value: T },
+): Promise<T> {
+  if (place === undefined) return changeRecord(stateDir, record, transition)
+  refuseForeignOwner(place.root)
+  const branch = readBranch(place.gitDir)
+  return changeRecord(stateDir, record, (ledger, current) => {
+    const here = { ...followWorktree(current, place), branch }
+    const prepared = withRecord(ledger, here)
+    const result = transition(prepared, here)
+    return result.ledger === prepared ? { ledger, value: result.value } : result
+  })
+}
+
 /** Root by way of sudo must not leave files that their owner cannot remove. */
 export function refuseForeignOwner(root: string): void {
   const { uid } = statSync(root)

@@ -24,13 +24,8 @@ import {
   SCRIPTS_DIRECTORY_NAME,
   snapshotRoot,
 } from './paths.ts'
-import {
-  endLeftoverScript,
-  type Interrupts,
-  requireUnixLineEnds,
-  runScript,
-  type ScriptEnd,
-} from './scripts.ts'
+import { endLeftoverScript } from './process-group.ts'
+import { type Interrupts, requireUnixLineEnds, runScript, type ScriptEnd } from './scripts.ts'
 import { gatherAdapters, makeLauncher, newLogFile, scriptPidFile } from './snapshot.ts'
 
 export type ScriptName = 'provision' | 'seed' | 'verify' | 'down' | 'teardown' | 'bootstrap'
@@ -73,6 +68,13 @@ export function setStage(here: Here, record: EnvironmentRecord, run: Run, interr
   // A branch without scripts may be checked out by now; the snapshot still knows how to clean up.
   const scriptsDir = isDirectory(own) ? own : kept
   return { record, run, root, scriptsDir, gone: worktree === undefined, interrupts }
+}
+
+/** The stage with the snapshot's scripts, where the branch that is checked out lacks one that `up` had. */
+export function withKeptScript(here: Here, stage: Stage, name: ScriptName): Stage {
+  const kept = join(snapshotRoot(here.stateDir, stage.record.id), SCRIPTS_DIRECTORY_NAME)
+  const standIn = { ...stage, scriptsDir: kept }
+  return !hasScript(stage, name) && hasScript(standIn, name) ? standIn : stage
 }
 
 /** Stops what a killed penv left running, and makes the directories that scripts rely on. */

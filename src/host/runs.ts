@@ -13,7 +13,7 @@ import {
   type RunCommand,
   withRecord,
 } from '../core/ledger.ts'
-import { decideLiveness, formatAge } from '../core/runs.ts'
+import { decideLiveness, formatAge, stateAfterDeath } from '../core/runs.ts'
 import { PenvError } from '../errors.ts'
 import { readLedger } from './ledger-files.ts'
 import type { Here } from './paths.ts'
@@ -61,7 +61,11 @@ export async function beginRun(here: Here, change: ChangeRecord, request: RunReq
         const holder = record.run
         if (holder !== undefined && holder.token !== run.token && !deadTokens.has(holder.token))
           return { ledger, value: { held: holder, record, tookOver: false } }
-        const next = { ...record, run, ...(request.state === undefined ? {} : { state: request.state }) }
+        const next = {
+          ...(request.command === 'up' ? withoutTeardown(record) : record),
+          run,
+          ...(request.state === undefined ? {} : { state: request.state }),
+        }
         return {
           ledger: withRecord(ledger, next),
           value: { held: undefined, record: next, tookOver: deadTokens.size > 0 },
@@ -88,9 +92,23 @@ export async function beginRun(here: Here, change: ChangeRecord, request: RunReq
     )
     const lastRun = after?.lastRun?.token === held.token ? after.lastRun : undefined
     const isSame = held.command === request.command && held.flags === request.flags
+    // Whoever interrupted the other run did not mean this one.
+    if (lastRun?.error?.code === 'INTERRUPTED') continue
     if (isSame && (lastRun !== undefined || (after === undefined && request.command === 'destroy')))
       return { kind: 'joined', lastRun, record: after }
   }
+}
+
+/** `up` makes things again: what an earlier destroy has torn down no longer counts as done. */
+function withoutTeardown({ tornDown: _done, ...record }: EnvironmentRecord): EnvironmentRecord {
+  return record
+}
+
+/** The record as it is to be shown: a run whose process is gone goes on for nobody. */
+export function withoutDeadRun(record: EnvironmentRecord): EnvironmentRecord {
+  const { run, ...rest } = record
+  if (run === undefined || decideLiveness(run, identifySelf(), readStartTime) !== 'dead') return record
+  return { ...rest, state: stateAfterDeath(record.state) }
 }
 
 /** The record once the run is over: ended, taken over or dead. */

@@ -66,6 +66,7 @@ export async function obtainTemplate(
     builder: identifySelf(),
   }
   let hasToldOfWait = false
+  const deadline = Date.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY)
   for (;;) {
     const claimed = await changeLedger(machine.stateDir, ledger => claimTemplate(ledger, claim, options))
     if (claimed.kind === 'none') return undefined
@@ -78,6 +79,7 @@ export async function obtainTemplate(
     }
     if (!hasToldOfWait) machine.note(`waiting for the template that pid ${claimed.builder.pid} builds`)
     hasToldOfWait = true
+    if (Date.now() > deadline) throw templateBusy(claimed.name, claimed.builder)
     await delay(BUILD_POLL_MS)
   }
   try {
@@ -96,6 +98,14 @@ export async function obtainTemplate(
   }))
   await dropSurplus(machine, stage, options)
   return { name: claim.name, isFresh: true, built: true }
+}
+
+function templateBusy(template: string, { pid, host }: NonNullable<TemplateRecord['builder']>): PenvError {
+  return new PenvError({
+    code: 'BUSY',
+    message: `the template ${template} is being built (pid ${pid}): the time to wait for it is over`,
+    details: { template, pid, host },
+  })
 }
 
 type Claimed =

@@ -399,13 +399,16 @@ const rows: [tool: string, title: string, files: Files, expected: Expected][] = 
     'goose',
     'by its module',
     { 'go.mod': goMod('github.com/pressly/goose/v3 v3.20.0'), 'migrations/00001_init.sql': '' },
-    { command: 'go run github.com/pressly/goose/v3/cmd/goose@v3.20.0 -dir migrations postgres "$url" up' },
+    {
+      command:
+        'GOOSE_DRIVER=postgres GOOSE_DBSTRING="$url" go run github.com/pressly/goose/v3/cmd/goose@v3.20.0 -dir migrations up',
+    },
   ],
   [
     'dbmate',
     'from npm',
     { 'package.json': manifest({}, ['dbmate']), 'db/migrations/20240101_a.sql': '' },
-    { command: 'npx dbmate --url "$url" --no-dump-schema migrate', directory: 'db/migrations' },
+    { command: 'DATABASE_URL="$url" npx dbmate --no-dump-schema migrate', directory: 'db/migrations' },
   ],
   [
     'atlas',
@@ -461,7 +464,7 @@ const rows: [tool: string, title: string, files: Files, expected: Expected][] = 
       'Cargo.toml': '[dependencies]\nsqlx = { version = "0.8", features = ["postgres"] }\n',
       'migrations/20240101_a.sql': '',
     },
-    { command: 'sqlx migrate run --database-url "$url"', database: 'postgres' },
+    { command: 'DATABASE_URL="$url" sqlx migrate run', database: 'postgres' },
   ],
   [
     'sqlx',
@@ -481,7 +484,7 @@ const rows: [tool: string, title: string, files: Files, expected: Expected][] = 
       'diesel.toml': '[migrations_directory]\ndir = "migrations"\n',
       'migrations/2024-01-01-000000_a/up.sql': '',
     },
-    { command: 'diesel migration run --database-url "$url"', directory: 'migrations', database: 'mysql' },
+    { command: 'DATABASE_URL="$url" diesel migration run', directory: 'migrations', database: 'mysql' },
   ],
   [
     'sea-orm',

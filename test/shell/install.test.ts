@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -95,7 +96,23 @@ describe('install.sh', () => {
     expect(box.install().stdout).toContain('installed')
     expect(box.run(join(box.prefix, 'bin', 'penv'), []).stdout).toBe('two two\n')
     expect(existsSync(join(box.prefix, 'lib', 'penv', 'contract', 'adapters'))).toBe(false)
-    expect(readdirSync(join(box.prefix, 'lib', 'penv', 'versions'))).toHaveLength(1)
+    box.uninstall()
+    expect(snapshot(box.home)).toEqual({})
+  })
+
+  it('keeps the release before, for what is still running from it, and none older', () => {
+    const box = makeInstallSandbox()
+    const program = join(box.prefix, 'lib', 'penv', 'dist', 'penv.cjs')
+    box.install()
+    const running = [realpathSync(program)]
+    for (const release of ['two', 'three', 'four']) {
+      writeBundle(box.clone, release)
+      box.install()
+      box.install()
+      expect(running.map(path => existsSync(path))).toEqual(running.map((_, n) => n === running.length - 1))
+      running.push(realpathSync(program))
+    }
+    expect(readdirSync(join(box.prefix, 'lib', 'penv', 'versions'))).toHaveLength(2)
   })
 
   it.each([
@@ -127,6 +144,24 @@ describe('install.sh', () => {
     )
     expect(loose).toEqual([])
     expect(statSync(join(box.root, 'all users', 'lib', 'penv', 'dist', 'penv.cjs')).mode & 0o777).toBe(0o755)
+  })
+
+  it('works when several run at once', async () => {
+    const box = makeInstallSandbox()
+    const script = join(box.clone, 'install', 'install.sh')
+    const runs = Array.from({ length: 4 }, () => {
+      const child = spawn('sh', [script, '--shell', 'zsh'], {
+        env: { PATH: barePath, HOME: box.home, TMPDIR: box.root },
+        stdio: 'ignore',
+      })
+      return new Promise(resolve => child.once('exit', resolve))
+    })
+    expect(await Promise.all(runs)).toEqual([0, 0, 0, 0])
+    expect(box.run(join(box.prefix, 'bin', 'penv'), []).stdout).toBe('one one\n')
+    box.install(['--shell', 'zsh'])
+    expect(readdirSync(join(box.prefix, 'lib', 'penv', 'versions')).length).toBeLessThanOrEqual(2)
+    box.uninstall()
+    expect(snapshot(box.home)).toEqual({})
   })
 
   it.runIf(isRoot)('works for an ordinary user', () => {
@@ -290,6 +325,18 @@ describe('install.sh refuses, changing nothing,', () => {
     expect(readdirSync(box.prefix)).toEqual(['bin'])
   })
 
+  it.runIf(isRoot)('sudo in the home of the user who called it', () => {
+    const box = makeInstallSandbox()
+    chownSync(box.home, NOBODY, NOBODY)
+    const env = { SUDO_UID: String(NOBODY) }
+    const outcome = box.install([], { env })
+    expect(outcome).toMatchObject({ code: 1, stdout: '' })
+    expect(outcome.stderr).toContain('sudo')
+    expect(snapshot(box.home)).toEqual({})
+    expect(box.install(['--prefix', join(box.root, 'local'), '--no-rc'], { env }).code).toBe(0)
+    expect(snapshot(box.home)).toEqual({})
+  })
+
   it.runIf(isRoot)('a user without a home directory, unless a prefix is given', () => {
     const box = makeInstallSandbox()
     chmodSync(box.root, 0o777)
@@ -398,7 +445,6 @@ describe('the scripts of install/', () => {
     dash: [],
     bash: [],
     busybox: ['sh'],
-    mksh: [],
     zsh: ['--emulate', 'sh'],
   }))
     describeWith(shell, `run by ${shell}`, () => {

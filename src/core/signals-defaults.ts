@@ -1,0 +1,72 @@
+// Signals of defaults in program text: `os.getenv("REDIS_HOST", "localhost")`, `env.MONGO_URI ?? "…"` and
+// constants of settings modules. A default is where a program goes when nobody says otherwise.
+import { type FactFile, isSecretKey, lineAt, type RepoFacts } from './facts.ts'
+import { type Signal, signalAt } from './signals.ts'
+import { isOwnFile } from './signals-frameworks.ts'
+import { findStoreUrls, storeByKey, storeByWord } from './store-names.ts'
+
+const PROGRAM = /\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kts?|cs|php|exs?)$/
+const SETTINGS = /(^|\/)[\w-]*(settings|config|conf|constants|env)[\w-]*(\/[\w-]+)*\.(py|rb|[cm]?[jt]s|go)$/
+/** A function that is given a key and a default, in whatever language. */
+const LOOKUP =
+  /(?:getenv|environ\.get|\benv(?:\.\w+)?|ENV\.fetch|get_?env\w*|Get\w*|config|os\.environ\.setdefault|System\.get_env)\(\s*["'`]([A-Za-z][A-Za-z0-9_.]{2,})["'`]\s*,\s*(?:default\s*=\s*)?["'`]([^"'`\n]+)["'`]/gi
+const FALLBACK =
+  /\b(?:process\.env|import\.meta\.env|Bun\.env|env)\.([A-Za-z][A-Za-z0-9_]{2,})\s*(?:\|\||\?\?)\s*["'`]([^"'`\n]+)["'`]/g
+const CONSTANT = /^([A-Z][A-Z0-9_]{3,})\s*(?::[^=\n]+)?=\s*["']([^"'\n]+)["']/gm
+const CHOICE =
+  /(^|_)(DB|DATABASE|SQL|DATASOURCE)_?(TYPE|DRIVER|CLIENT|DIALECT|ENGINE|PROVIDER|CONNECTION|KIND|BACKEND)$/i
+
+export function defaultSignals(facts: RepoFacts): Signal[] {
+  return [...facts.files.values()].flatMap(file => {
+    if (!PROGRAM.test(file.path) || !isOwnFile(file.path)) return []
+    const patterns = SETTINGS.test(file.path) ? [LOOKUP, FALLBACK, CONSTANT] : [LOOKUP, FALLBACK]
+    return patterns.flatMap(pattern =>
+      [...file.text.matchAll(pattern)].flatMap(match =>
+        defaultSignal(facts, file, match.index, match[1] as string, match[2] as string),
+      ),
+    )
+  })
+}
+
+function defaultSignal(
+  facts: RepoFacts,
+  file: FactFile,
+  offset: number,
+  key: string,
+  value: string,
+): Signal[] {
+  const start = file.text.lastIndexOf('\n', offset - 1) + 1
+  if (isSecretKey(key) || /^\s*(#|\/\/|\*)/.test(file.text.slice(start, offset + 1))) return []
+  const at = { file: file.path, line: lineAt(file.text, offset) }
+  if (CHOICE.test(key)) {
+    const chosen = storeByWord(value.split('.').at(-1) as string)
+    return chosen === undefined
+      ? []
+      : [
+          signalAt(facts, at, {
+            ...chosen,
+            source: 'selector',
+            weight: 'named',
+            why: `${key} chooses it by default`,
+            envKeys: [key],
+          }),
+        ]
+  }
+  // A URL is found by itself, with all other URLs.
+  const identity = findStoreUrls(value).length > 0 ? undefined : storeByKey(key)
+  const isPlace =
+    /localhost|127\.0\.0\.1|0\.0\.0\.0|^[\w-]+(\.[\w-]+)*:\d{2,5}$|^(redis|valkey|postgres|mysql|mongo|rabbitmq|kafka|nats|memcached|minio|elasticsearch|clickhouse|qdrant|db)$/.test(
+      value,
+    )
+  return identity === undefined || !isPlace
+    ? []
+    : [
+        signalAt(facts, at, {
+          ...identity,
+          source: 'configuration',
+          weight: 'named',
+          why: `${key} points at it by default`,
+          envKeys: [key],
+        }),
+      ]
+}
