@@ -4,20 +4,12 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Answer, type Context, skip } from '../context.ts'
-import { withReleased } from '../core/allocate.ts'
 import type { WorktreePaths } from '../core/identity.ts'
-import {
-  type EnvironmentRecord,
-  type Ledger,
-  recordsOf,
-  requireRecord,
-  withoutEntry,
-  withRecord,
-} from '../core/ledger.ts'
+import { type EnvironmentRecord, recordsOf, requireRecord, withRecord } from '../core/ledger.ts'
 import { quoteForShell } from '../core/shell-words.ts'
 import { PenvError } from '../errors.ts'
 import { removeEnvFileIfOurs } from '../host/env-file.ts'
-import { changeRecord, changeRecordOfPlace } from '../host/environment-changes.ts'
+import { changeRecord, changeRecordOfPlace, removeRecord } from '../host/environment-changes.ts'
 import { restoreEnvFile } from '../host/environment-files.ts'
 import { findEnvironmentOfPlace, findWorktreeOf } from '../host/environments.ts'
 import { errnoOf } from '../host/errno.ts'
@@ -69,7 +61,7 @@ export async function destroy(context: Context, options: DestroyOptions): Promis
   try {
     leftBehind = await tearDown(context, stage, change, options)
     removeFiles(context, stage)
-    await change((ledger, current) => ({ ledger: withoutRecord(ledger, current), value: undefined }))
+    await removeRecord(context.stateDir, record)
     result = undefined
   } catch (error) {
     if (error instanceof PenvError && result !== undefined) result.error = error
@@ -206,14 +198,6 @@ function removeFiles(context: Context, { record, root, gone }: Stage): void {
     })
   }
   removeMarker(record.gitDir, record)
-}
-
-function withoutRecord(ledger: Ledger, record: EnvironmentRecord): Ledger {
-  return withReleased(
-    { ...ledger, environments: withoutEntry(ledger.environments, record.id) },
-    record.id,
-    Object.values(record.ports),
-  )
 }
 
 function answerOf(record: EnvironmentRecord, leftBehind: readonly string[]): Answer {
