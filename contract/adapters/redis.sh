@@ -4,7 +4,8 @@
 # A server with one database only (a cluster) takes a key prefix instead: NAME=$(penv get name preview), keys "NAME:…" or
 # "{NAME}:…". Connects to REDIS_URL, whose database is ignored, else to REDIS_HOST (127.0.0.1), REDIS_PORT (6379) with
 # REDIS_USERNAME and REDISCLI_AUTH. The key penv:owner tells whose an index is. Every access selects and acts in one EVAL:
-# redis-cli that fails to select stays on database 0 and exits 0.
+# redis-cli that fails to select stays on database 0 and exits 0. A client that writes after the drop is not stopped; what it
+# writes is nobody's, and the next create of that index refuses it.
 # shellcheck source=contract/adapters/common.sh
 . "$PENV_ADAPTERS/common.sh"
 

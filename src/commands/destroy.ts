@@ -13,14 +13,10 @@ import {
   withRecord,
 } from '../core/ledger.ts'
 import { PenvError } from '../errors.ts'
+import { changeRecord, changeRecordOfPlace } from '../host/environment-changes.ts'
 import { restoreEnvFile } from '../host/environment-files.ts'
 import { removeEnvironmentFiles } from '../host/environment-removal.ts'
-import {
-  changeRecord,
-  changeRecordOfPlace,
-  findEnvironmentOfPlace,
-  findWorktreeOf,
-} from '../host/environments.ts'
+import { findEnvironmentOfPlace, findWorktreeOf } from '../host/environments.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import {
   hasScript,

@@ -2,7 +2,8 @@
 
 import { type Answer, type Context, skip } from '../context.ts'
 import { PenvError } from '../errors.ts'
-import { changeRecord, changeRecordOfPlace, findEnvironmentOfPlace } from '../host/environments.ts'
+import { changeRecord, changeRecordOfPlace } from '../host/environment-changes.ts'
+import { findEnvironmentOfPlace } from '../host/environments.ts'
 import {
   hasScript,
   prepareStage,

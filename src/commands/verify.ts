@@ -15,7 +15,8 @@ import {
 } from '../core/verify-checks.ts'
 import { PenvError } from '../errors.ts'
 import { readEnvFile } from '../host/env-file.ts'
-import { changeRecord, changeRecordOfPlace, findEnvironmentOfPlace } from '../host/environments.ts'
+import { changeRecord, changeRecordOfPlace } from '../host/environment-changes.ts'
+import { findEnvironmentOfPlace } from '../host/environments.ts'
 import { askGit, findMainCheckout } from '../host/git.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import {

@@ -220,7 +220,7 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
       const id = 'quiet_c4y8mf'
       const slice = sliceOf(id)
       const verbs = ['create', 'create', 'verify', 'drop'].map(verb => `${service}_${verb} ${slice}`)
-      const more = { env: { PATH: `${shims}:${testPath}` } }
+      const more = { env: { PATH: `${shims}:${server.env.PATH ?? testPath}` } }
       const script = `url=$(${service}_url ${slice})\n${verbs.join('\n')}\n${service}_list`
       const { stdout, stderr } = await succeed(id, script, more)
       const commands = readFileSync(log, 'utf8')

@@ -45,11 +45,15 @@ const BANNED: { word: string; why: string; pattern: RegExp; allowed?: RegExp }[]
     pattern: new RegExp(`${COMMAND}local\\s`),
   },
   { word: 'declare, typeset', why: 'are not POSIX', pattern: new RegExp(`${COMMAND}(?:declare|typeset)\\s`) },
-  { word: 'function', why: 'is not POSIX; name() is', pattern: new RegExp(`${COMMAND}function\\s+\\w`) },
+  {
+    word: 'function',
+    why: 'is not POSIX; name() is',
+    pattern: new RegExp(`${COMMAND}function\\s+\\w+\\s*(?:\\(\\s*\\)\\s*)?\\{`),
+  },
   { word: 'source', why: 'is not POSIX; . is', pattern: new RegExp(`${COMMAND}source\\s+["$/.\\w]`) },
   { word: '[[', why: 'is not POSIX; case and [ are', pattern: /\[\[\s/, allowed: /\[\[:/ },
   { word: '==', why: 'is not POSIX in [ ]; = is', pattern: /\[ [^\]]*==/ },
-  { word: '<<<', why: 'is not POSIX; printf and a pipe are', pattern: /<<</ },
+  { word: '<<<', why: 'is not POSIX; printf and a pipe are', pattern: /<<</, allowed: /# <<</ },
   { word: '&>', why: 'is not POSIX: sh reads it as & and >', pattern: /&>/ },
   { word: 'pipefail', why: 'is not in the sh of Debian', pattern: /pipefail/ },
   { word: 'which', why: 'is not everywhere; command -v is', pattern: new RegExp(`${COMMAND}which\\s`) },
@@ -122,17 +126,28 @@ describe('shell files', () => {
 
   it.each(all)('%s starts as POSIX sh, says what it is for, and has Unix line ends', path => {
     const text = textOf(path)
-    expect(text).toMatch(/^#!\/bin\/sh\n# \S/)
+    expect(text).toMatch(/^(?:#!\/bin\/sh|# shellcheck shell=sh.*)\n# \S/)
     expect(text).not.toContain('\r')
   })
 
-  it.each(scripts)('%s stops at the first failure', path => {
+  // What begins without #! is sourced by a script, whose options hold.
+  it.each(scripts.filter(path => textOf(path).startsWith('#!')))('%s stops at the first failure', path => {
     expect(textOf(path)).toMatch(/^set -eu$/m)
   })
 })
 
 describe('adapters', () => {
-  const names = adapters.map(path => path.replace(/^.*\/(.*)\.sh$/, '$1')).filter(name => name !== 'common')
+  const nameOf = (path: string) => path.replace(/^.*\/(.*)\.sh$/, '$1')
+  const hasVerb = (path: string) => /^[a-z]\w*_(create|verify|drop|url|list)\(\)/m.test(textOf(path))
+  const names = adapters.filter(hasVerb).map(nameOf)
+  const libraries = adapters.filter(path => !hasVerb(path)).map(nameOf)
+
+  it.each(libraries)('%s, which has no verbs, is sourced by those that have', library => {
+    expect(adapters.map(textOf).some(text => text.includes(`\n. "$PENV_ADAPTERS/${library}.sh"\n`))).toBe(
+      true,
+    )
+  })
+
   const data = mkdtempSync(join(tmpdir(), 'penv-shell-'))
   afterAll(() => rmSync(data, { recursive: true, force: true }))
   const run = (service: string, script: string) => runVerbs({ service, script, id: 'login_k3v9xa', data })
@@ -145,11 +160,11 @@ describe('adapters', () => {
     expect(readdirSync(data)).toEqual([])
   })
 
-  it.each(names)('%s keeps its inner variables out of the script, and its own names apart', async name => {
+  it.each(names)('%s gives its functions names that begin with its own', name => {
     const foreign = adapters
       .filter(path => path.endsWith(`/${name}.sh`))
       .flatMap(path => [...textOf(path).matchAll(/^([a-z_]+)\(\) [({]/gm)].map(match => match[1] as string))
-      .filter(verb => !verb.replace(/^_/, '').startsWith(`${name}_`) && verb !== `_${name}`)
+      .filter(verb => !verb.replace(/^_/, '').startsWith(name))
     expect(foreign).toEqual([])
   })
 })
