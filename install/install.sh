@@ -146,7 +146,7 @@ clean_up() {
   trap - EXIT
   [ -z "$stage" ] || remove_version "$stage"
   [ -z "$frame" ] || remove_unplaced "$frame"
-  rm -f "$lib/.manifest.$$" "$lib/.current.$$" "$bin/.penv.$$"
+  rm -f "$lib/.manifest.$$" "$lib/.current.$$" "$lib/.previous.$$" "$bin/.penv.$$"
   if has_manifest "$lib" && [ ! -L "$lib/current" ]; then remove_frame "$lib"; fi
   rm -rf "$scratch"
   exit "$status"

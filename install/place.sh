@@ -94,6 +94,10 @@ place_version() {
   chmod 755 "$stage/dist/penv.cjs"
   list_sums "$stage" "$@" >"$scratch/sums-there"
   cmp -s "$scratch/sums" "$scratch/sums-there" || fail "the copy in $stage is not complete"
+  if [ -L "$lib/current" ]; then
+    ln -s "$(readlink "$lib/current")" "$lib/.previous.$$"
+    rename "$lib/.previous.$$" "$lib/previous"
+  fi
   ln -s "versions/${stage##*/}" "$lib/.current.$$"
   rename "$lib/.current.$$" "$lib/current"
   stage=''

@@ -5,6 +5,7 @@
 #   lib/penv/manifest            written before anything that it names: lines "bin", "shown", "dir", "rc"
 #   lib/penv/versions/<v>.<pid>  one whole copy of penv, with the list of its files in .files
 #   lib/penv/current             symlink to one of them: renaming it is the moment at which an install happens
+#   lib/penv/previous            symlink to the one before, which stays: a penv that is still running may be from there
 #   lib/penv/dist contract ...   symlinks through current, so that no path changes with the version
 
 manifest_header='penv-manifest 1'
@@ -83,12 +84,13 @@ remove_unplaced_frames() {
 
 # remove_leftovers LIB BIN: of installs that were interrupted, and versions that were replaced.
 remove_leftovers() {
-  for left in "$1"/.manifest.* "$1"/.current.* "$2"/.penv.* "$1"/versions/*.*; do
+  used=" $(readlink "$1/current" || :) $(readlink "$1/previous" || :) "
+  for left in "$1"/.manifest.* "$1"/.current.* "$1"/.previous.* "$2"/.penv.* "$1"/versions/*.*; do
     is_left_behind "$left" || continue
     if [ -L "$left" ] || [ -f "$left" ]; then
       rm -f "$left"
-    elif [ -d "$left" ] && [ "versions/${left##*/}" != "$(readlink "$1/current" || :)" ]; then
-      remove_version "$left"
+    elif [ -d "$left" ]; then
+      case $used in *" versions/${left##*/} "*) ;; *) remove_version "$left" ;; esac
     fi
   done
 }

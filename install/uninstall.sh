@@ -96,7 +96,7 @@ remove_tree() {
     [ -L "$link" ] || continue
     if [ "$(readlink "$link")" = "current/${link##*/}" ]; then rm -f "$link"; fi
   done
-  rm -f "$lib/current"
+  rm -f "$lib/current" "$lib/previous"
   for version in "$lib"/versions/*; do
     if [ -d "$version" ]; then remove_version "$version"; fi
   done

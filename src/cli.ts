@@ -195,15 +195,22 @@ const timeoutOption = () =>
   new Option('--timeout <seconds>', 'end a script, or the wait for another run, after this long').argParser(
     text => {
       const seconds = Number(text)
-      if (!(seconds > 0)) throw new InvalidArgumentError('It is not a number of seconds.')
+      if (!(seconds > 0 && Number.isFinite(seconds)))
+        throw new InvalidArgumentError('It is not a number of seconds.')
       return seconds
     },
   )
 
+// A timer above this fires at once.
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** The options of a lifecycle command, with its time limit in milliseconds. */
 function optionsOf(command: Command) {
   const options = command.opts<{ timeout?: number }>()
-  return { ...options, timeoutMs: options.timeout === undefined ? undefined : options.timeout * 1000 }
+  return {
+    ...options,
+    timeoutMs: options.timeout === undefined ? undefined : Math.min(options.timeout * 1000, LONGEST_TIMER_MS),
+  }
 }
 
 /** A flag counts wherever it stands: before or behind the command's name. */

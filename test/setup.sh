@@ -61,7 +61,7 @@ install_packages() {
 # MongoDB's shell, from npm; kept out of package.json because its 360 packages serve this one suite.
 install_mongosh() {
   version=2.12.0
-  [ ! -x "$dir/mongosh-$version/node_modules/.bin/mongosh" ] || return 0
+  [ ! -x "$dir/bin/mongosh" ] || return 0
   mkdir -p "$dir/mongosh-$version"
   npm install --prefix "$dir/mongosh-$version" --ignore-scripts --no-audit --no-fund "mongosh@$version" >&2
   ln -sf "$dir/mongosh-$version/node_modules/.bin/mongosh" "$dir/bin/mongosh"
@@ -81,6 +81,26 @@ install_ferretdb() {
   printf '%s\n' "$version" >"$work/ferretdb/build/version/version.txt"
   (cd "$work/ferretdb" && go build -o "$work/ferretdb.new" ./cmd/ferretdb)
   mv "$work/ferretdb.new" "$dir/bin/ferretdb"
+}
+
+# go_install PROGRAM PACKAGE VERSION
+go_install() {
+  if ! command -v go >/dev/null; then
+    note "no Go here, so no $1"
+    return
+  fi
+  [ ! -x "$dir/$1-$3/$1" ] || return 0
+  GOBIN=$dir/$1-$3 go install "$2@$3" >&2
+  ln -sf "$dir/$1-$3/$1" "$dir/bin/$1"
+}
+
+# S3 from npm: it runs wherever Node does, but takes any signature and knows no tags.
+install_s3rver() {
+  version=3.7.1
+  [ ! -x "$dir/s3rver-$version/node_modules/.bin/s3rver" ] || return 0
+  mkdir -p "$dir/s3rver-$version"
+  npm install --prefix "$dir/s3rver-$version" --ignore-scripts --no-audit --no-fund "s3rver@$version" >&2
+  ln -sf "$dir/s3rver-$version/node_modules/.bin/s3rver" "$dir/bin/s3rver"
 }
 
 # fetch_jars NAME VERSION GROUP:ARTIFACT:VERSION ...: a Java server and all that it needs, from Maven Central.
@@ -108,8 +128,13 @@ install_packages postgresql redis-server mariadb-server clickhouse-server clickh
   rabbitmq-server nats-server curl shellcheck zsh fish
 # Debian has it twice, each in conflict with the other.
 command -v busybox >/dev/null || install_packages busybox
+command -v aws >/dev/null || install_packages awscli
 install_mongosh
 install_ferretdb
+install_s3rver
+# S3 over a directory, with signatures that are checked, versions and tags.
+go_install versitygw github.com/versity/versitygw/cmd/versitygw v1.8.0
+go_install nats github.com/nats-io/natscli/nats v0.5.0
 fetch_jars opensearch 2.19.6 org.opensearch:opensearch:2.19.6 \
   org.opensearch.plugin:transport-netty4-client:2.19.6 org.apache.logging.log4j:log4j-core:2.25.4
 fetch_jars elasticsearch 7.17.29 org.elasticsearch:elasticsearch:7.17.29 org.elasticsearch.plugin:transport-netty4-client:7.17.29

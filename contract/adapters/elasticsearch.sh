@@ -43,7 +43,7 @@ _elasticsearch_indices() (
 elasticsearch_create() (
   penv_prefix_check "$1" 200 "${2:-}" || exit 1
   _indices=$(_elasticsearch_indices "create \"$1\"") || exit 1
-  ! printf '%s\n' "$_indices" | grep -qxF "$1-penv" || exit 0
+  ! penv_prefix_has "$_indices" "$1-penv" || exit 0
   _elasticsearch "create \"$1\"" PUT "$1-penv" \
     '{"settings":{"index":{"number_of_shards":1,"number_of_replicas":0,"hidden":true}}}' >/dev/null
 )
@@ -53,7 +53,7 @@ elasticsearch_verify() (
   penv_prefix_check "$1" 200 || exit 1
   _goal="verify \"$1\"" _word=canary$$
   _indices=$(_elasticsearch_indices "$_goal") || exit 1
-  printf '%s\n' "$_indices" | grep -qxF "$1-penv" || penv_fail "cannot $_goal: the cluster has no index $1-penv" || exit 1
+  penv_prefix_has "$_indices" "$1-penv" || penv_fail "cannot $_goal: the cluster has no index $1-penv" || exit 1
   printf '%s\n' "$_indices" | penv_prefix_near "$1" index
   _aliases=$(_elasticsearch "$_goal" GET '_cat/aliases?h=alias,index&expand_wildcards=all') || exit 1
   _crossings=$(printf '%s\n' "$_aliases" | penv_prefix_crossings "$1")

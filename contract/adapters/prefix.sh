@@ -34,3 +34,15 @@ penv_prefix_check() {
   penv_check_name "$1" "$2" && penv_check_own "$1" || return
   [ -z "${3:-}" ] || penv_fail "cannot create \"$1\" from \"$3\": a prefix has no templates"
 }
+
+# penv_prefix_has NAMES NAME: whether NAME is a line of NAMES.
+penv_prefix_has() {
+  case "
+$1
+" in
+    *"
+$2
+"*) ;;
+    *) return 1 ;;
+  esac
+}

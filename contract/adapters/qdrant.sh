@@ -31,7 +31,7 @@ _qdrant_aliases() (
 qdrant_create() (
   penv_prefix_check "$1" 200 "${2:-}" || exit 1
   _collections=$(_qdrant_collections "create \"$1\"") || exit 1
-  ! printf '%s\n' "$_collections" | grep -qxF "$1-penv" || exit 0
+  ! penv_prefix_has "$_collections" "$1-penv" || exit 0
   _qdrant "create \"$1\"" PUT "collections/$1-penv" '{"vectors":{"size":1,"distance":"Dot"}}' >/dev/null
 )
 
@@ -40,7 +40,7 @@ qdrant_verify() (
   penv_prefix_check "$1" 200 || exit 1
   _goal="verify \"$1\"" _word=canary$$
   _collections=$(_qdrant_collections "$_goal") && _aliases=$(_qdrant_aliases "$_goal") || exit 1
-  printf '%s\n' "$_collections" | grep -qxF "$1-penv" ||
+  penv_prefix_has "$_collections" "$1-penv" ||
     penv_fail "cannot $_goal: the server has no collection $1-penv" || exit 1
   printf '%s\n' "$_collections" | penv_prefix_near "$1" collection
   _crossings=$(printf '%s\n' "$_aliases" | penv_prefix_crossings "$1")

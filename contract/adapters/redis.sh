@@ -4,7 +4,8 @@
 # A server with one database only (a cluster) takes a key prefix instead: NAME=$(penv get name preview), keys "NAME:…" or
 # "{NAME}:…". Connects to REDIS_URL, whose database is ignored, else to REDIS_HOST (127.0.0.1), REDIS_PORT (6379) with
 # REDIS_USERNAME and REDISCLI_AUTH. The key penv:owner tells whose an index is. Every access selects and acts in one EVAL:
-# redis-cli that fails to select stays on database 0 and exits 0.
+# redis-cli that fails to select stays on database 0 and exits 0. A client that writes after the drop is not stopped; what it
+# writes is nobody's, and the next create of that index refuses it.
 # shellcheck source=contract/adapters/common.sh
 . "$PENV_ADAPTERS/common.sh"
 
@@ -80,13 +81,13 @@ _redis_memory() (
   esac
 )
 
-# _redis_index GOAL INDEX LUA: LUA runs inside the index; `mark` is this environment's, `known` says that create has run.
+# _redis_index GOAL INDEX LUA: LUA runs inside the index. Its variables are fields of ARGV: mark, owner, and known, that create has run.
 _redis_index() (
   _known=''
   if _redis_memory has "$2"; then _known=1; fi
   _redis "$1 index $2" '' "redis.call('SELECT', ARGV[1])
-    local mark, known, owner = ARGV[2], ARGV[3] == '1', redis.call('GET', 'penv:owner')
-    if owner and owner ~= mark then return string.gsub(owner, '^penv ', '') .. ' owns it' end
+    ARGV.mark, ARGV.known, ARGV.owner = ARGV[2], ARGV[3] == '1', redis.call('GET', 'penv:owner')
+    if ARGV.owner and ARGV.owner ~= ARGV.mark then return string.gsub(ARGV.owner, '^penv ', '') .. ' owns it' end
     $3" "$2" "penv $PENV_ID" "$_known"
 )
 
@@ -103,22 +104,21 @@ _redis_nodes() (
   esac
 )
 
-# _redis_keys GOAL LUA [ARGUMENT ...]: LUA runs for each `key` of the prefix ARGV[1] on each node.
+# _redis_keys GOAL LUA [ARGUMENT ...]: LUA runs for each `key` of the prefix ARGV[1] on each node, and answers by ARGV.rows.
 _redis_keys() (
   _goal=$1 _lua=$2
   shift 2
   _nodes=$(_redis_nodes "$_goal") || exit 1
   for _node in $_nodes; do
-    _redis "$_goal" "$_node" "local rows = {'OK'}
+    _redis "$_goal" "$_node" "ARGV.rows = {'OK'}
       for _, pattern in ipairs({ARGV[1] .. ':*', '{' .. ARGV[1] .. '}:*'}) do
-        local cursor = '0'
+        ARGV.scan = {'0'}
         repeat
-          local found = redis.call('SCAN', cursor, 'MATCH', pattern, 'COUNT', 1000)
-          cursor = found[1]
-          for _, key in ipairs(found[2]) do $_lua end
-        until cursor == '0'
+          ARGV.scan = redis.call('SCAN', ARGV.scan[1], 'MATCH', pattern, 'COUNT', 1000)
+          for _, key in ipairs(ARGV.scan[2]) do $_lua end
+        until ARGV.scan[1] == '0'
       end
-      return rows" "$@" || exit 1
+      return ARGV.rows" "$@" || exit 1
   done
 )
 
@@ -130,41 +130,41 @@ redis_create() (
     [ "$_said" = OK ] || penv_fail "cannot create prefix \"$1\": $_said"
     exit
   fi
-  _redis_index create "$1" "local size = redis.call('DBSIZE')
-    if not owner and not known and size > 0 then
-      return 'it holds ' .. size .. ' keys of somebody who is no environment\n  To take another index, run: penv get index NAME RANGE --renew'
+  _redis_index create "$1" "ARGV.size = redis.call('DBSIZE')
+    if not ARGV.owner and not ARGV.known and ARGV.size > 0 then
+      return 'it holds ' .. ARGV.size .. ' keys of somebody who is no environment\n  To take another index, run: penv get index NAME RANGE --renew'
     end
-    redis.call('SET', 'penv:owner', mark)
+    redis.call('SET', 'penv:owner', ARGV.mark)
     return 'OK'" && _redis_memory keep "$1"
 )
 
 redis_verify() (
   _kind=$(_redis_kind "$1") || exit 1
   if [ "$_kind" = prefix ]; then
-    _found=$(_redis_keys "verify prefix \"$1\"" "if key == ARGV[1] .. ':penv:owner' then table.insert(rows, key) end" "$1") || exit 1
+    _found=$(_redis_keys "verify prefix \"$1\"" "if key == ARGV[1] .. ':penv:owner' then table.insert(ARGV.rows, key) end" "$1") || exit 1
     [ "$_found" = "$1:penv:owner" ] || penv_fail "prefix \"$1\" was not created"
     exit
   fi
-  _redis_index verify "$1" "if not owner and not known then return 'no environment owns it' end
-    redis.call('SET', 'penv:owner', mark)
-    redis.call('SET', 'penv:canary', mark)
+  _redis_index verify "$1" "if not ARGV.owner and not ARGV.known then return 'no environment owns it' end
+    redis.call('SET', 'penv:owner', ARGV.mark)
+    redis.call('SET', 'penv:canary', ARGV.mark)
     redis.call('SELECT', 0)
-    local leaks = redis.call('EXISTS', 'penv:canary')
+    ARGV.leaks = redis.call('EXISTS', 'penv:canary')
     redis.call('SELECT', ARGV[1])
     redis.call('DEL', 'penv:canary')
-    return leaks == 0 and 'OK' or 'what is written to it shows in database 0'"
+    return ARGV.leaks == 0 and 'OK' or 'what is written to it shows in database 0'"
 )
 
 redis_drop() (
   _kind=$(_redis_kind "$1") || exit 1
   if [ "$_kind" = prefix ]; then
     _redis_keys "drop prefix \"$1\"" "redis.call('DEL', key)" "$1" || exit 1
-    _left=$(_redis_keys "drop prefix \"$1\"" 'table.insert(rows, key)' "$1") || exit 1
+    _left=$(_redis_keys "drop prefix \"$1\"" 'table.insert(ARGV.rows, key)' "$1") || exit 1
     [ -z "$_left" ] || penv_fail "prefix \"$1\" still has keys after its drop"
     exit
   fi
-  _redis_index drop "$1" "local size = redis.call('DBSIZE')
-    if not owner and not known and size > 0 then return 'it holds ' .. size .. ' keys, and this environment has not created it' end
+  _redis_index drop "$1" "ARGV.size = redis.call('DBSIZE')
+    if not ARGV.owner and not ARGV.known and ARGV.size > 0 then return 'it holds ' .. ARGV.size .. ' keys, and this environment has not created it' end
     redis.call('FLUSHDB')
     return redis.call('DBSIZE') == 0 and 'OK' or 'it still has keys'" && _redis_memory forget "$1"
 )
@@ -180,18 +180,17 @@ redis_url() (
 )
 
 redis_list() (
-  _found=$(_redis 'list indexes' '' "local rows = {'OK'}
+  _found=$(_redis 'list indexes' '' "ARGV.rows = {'OK'}
     for index = 1, 1000000 do
-      local selected = redis.pcall('SELECT', index)
-      if selected.err then
-        if index == 1 then table.insert(rows, 'prefixes') end
-        return rows
+      if redis.pcall('SELECT', index).err then
+        if index == 1 then table.insert(ARGV.rows, 'prefixes') end
+        return ARGV.rows
       end
-      local owner = redis.pcall('GET', 'penv:owner')
-      if type(owner) == 'string' and string.find(owner, '^penv ') then table.insert(rows, tostring(index)) end
+      ARGV.owner = redis.pcall('GET', 'penv:owner')
+      if type(ARGV.owner) == 'string' and string.find(ARGV.owner, '^penv ') then table.insert(ARGV.rows, tostring(index)) end
     end") || exit 1
   case $_found in
-    prefixes) _redis_keys 'list prefixes' "if string.sub(key, -11) == ':penv:owner' then table.insert(rows, string.sub(key, 1, -12)) end" '*' ;;
+    prefixes) _redis_keys 'list prefixes' "if string.sub(key, -11) == ':penv:owner' then table.insert(ARGV.rows, string.sub(key, 1, -12)) end" '*' ;;
     ?*) printf '%s\n' "$_found" ;;
   esac
 )

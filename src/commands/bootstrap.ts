@@ -2,7 +2,8 @@
 
 import { type Answer, type Context, skip } from '../context.ts'
 import { PenvError } from '../errors.ts'
-import { changeEnvironmentOfPlace, changeRecord, findEnvironmentOfPlace } from '../host/environments.ts'
+import { changeEnvironmentOfPlace, changeRecord } from '../host/environment-changes.ts'
+import { findEnvironmentOfPlace } from '../host/environments.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import { prepareStage, type Stage, setStage } from '../host/lifecycle.ts'
 import { isFile } from '../host/paths.ts'

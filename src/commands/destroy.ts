@@ -5,9 +5,11 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Answer, type Context, skip } from '../context.ts'
 import { withReleased } from '../core/allocate.ts'
+import type { WorktreePaths } from '../core/identity.ts'
 import {
   type EnvironmentRecord,
   type Ledger,
+  recordsOf,
   requireRecord,
   withoutEntry,
   withRecord,
@@ -15,15 +17,10 @@ import {
 import { quoteForShell } from '../core/shell-words.ts'
 import { PenvError } from '../errors.ts'
 import { removeEnvFileIfOurs } from '../host/env-file.ts'
+import { changeRecord, changeRecordOfPlace } from '../host/environment-changes.ts'
 import { restoreEnvFile } from '../host/environment-files.ts'
-import {
-  changeEnvironmentOfPlace,
-  changeRecord,
-  findEnvironmentOfPlace,
-  findWorktreeOf,
-} from '../host/environments.ts'
+import { findEnvironmentOfPlace, findWorktreeOf } from '../host/environments.ts'
 import { errnoOf } from '../host/errno.ts'
-import { askGit } from '../host/git.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import {
   hasScript,
@@ -36,8 +33,9 @@ import {
 } from '../host/lifecycle.ts'
 import { removeMarker } from '../host/marker.ts'
 import { ENV_FILE_NAME, environmentDirectory } from '../host/paths.ts'
-import { beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
+import { type Begun, beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
 import { listenForInterrupts } from '../host/scripts.ts'
+import { refuseUncommittedWork, removeWorktree } from '../host/worktree-removal.ts'
 
 export interface DestroyOptions {
   /** Undefined: the environment of this worktree. */
@@ -47,33 +45,21 @@ export interface DestroyOptions {
 }
 
 export async function destroy(context: Context, options: DestroyOptions): Promise<Answer> {
-  const found = options.id === undefined ? await findEnvironmentOfPlace(context) : undefined
-  if (found !== undefined && found.kind !== 'environment') return skip(context, found.reason)
-  if (found?.record === undefined && found !== undefined)
-    return skip(context, `${found.id} holds nothing, so there is nothing to destroy`)
-  const record = found?.record ?? requireRecord(await readLedger(context.stateDir), options.id ?? '')
-  const worktree = findWorktreeOf(record)
-  if (options.worktree && worktree !== undefined) refuseUncommittedWork(context, record, worktree)
+  const target = await findTarget(context, options)
+  if ('nothing' in target) return target.nothing
+  const { record, paths, worktree } = target
+  if (options.worktree && worktree !== undefined && !context.flags.force)
+    refuseUncommittedWork(context, record.id, worktree)
   const change: ChangeRecord = transition => changeRecord(context.stateDir, record, transition)
   // From the worktree itself the record follows a move before anything runs.
-  const begin: ChangeRecord =
-    found === undefined
-      ? change
-      : transition => changeEnvironmentOfPlace(context, 'run "penv destroy"', transition)
-  const begun = await beginRun(context, begin, {
-    command: 'destroy',
-    flags: '',
-    state: 'destroying',
-    force: context.flags.force,
-    timeoutMs: options.timeoutMs,
-    note: context.note,
-  })
+  const begin: ChangeRecord = transition => changeRecordOfPlace(context.stateDir, record, paths, transition)
+  const begun = await beginDestroy(context, begin, options)
   if (begun.kind === 'joined') {
     if (begun.record === undefined) return answerOf(record, [])
     throw new PenvError({
       code: 'TEARDOWN_FAILED',
       message: begun.lastRun?.error?.message ?? 'the "penv destroy" that this one waited for has failed',
-      details: { id: record.id, joined: true },
+      details: { ...begun.lastRun?.error?.details, id: record.id, joined: true },
     })
   }
   const interrupts = listenForInterrupts()
@@ -93,8 +79,56 @@ export async function destroy(context: Context, options: DestroyOptions): Promis
     interrupts.stop()
   }
   for (const line of leftBehind) context.note(`left behind: ${line}`)
-  if (options.worktree && worktree !== undefined) removeWorktree(context, record, worktree)
+  if (options.worktree && worktree !== undefined)
+    removeWorktree(context, record, worktree, context.flags.force)
   return answerOf(record, leftBehind)
+}
+
+interface Target {
+  record: EnvironmentRecord
+  /** Where this worktree is, when the command was called in it. */
+  paths: WorktreePaths | undefined
+  /** The folder that `--worktree` removes. */
+  worktree: string | undefined
+}
+
+async function findTarget(context: Context, options: DestroyOptions): Promise<Target | { nothing: Answer }> {
+  if (options.id !== undefined) {
+    const record = requireRecord(await readLedger(context.stateDir), options.id)
+    return { record, paths: undefined, worktree: findWorktreeOf(record) }
+  }
+  const found = await findEnvironmentOfPlace(context)
+  if (found.kind !== 'environment') return { nothing: skip(context, found.reason) }
+  const { id, root, paths, record } = found
+  if (record !== undefined) return { record, paths, worktree: root }
+  // A destroy that was killed behind the removal of the marker: only the record is left.
+  const rest = recordsOf(found.ledger).find(
+    other => other.tornDown && other.root === root && other.gitDir === paths?.gitDir,
+  )
+  if (rest !== undefined) return { record: rest, paths: undefined, worktree: root }
+  const reason = `${id} holds nothing, so there is nothing to destroy`
+  if (!options.worktree || paths === undefined) return { nothing: skip(context, reason) }
+  if (!context.flags.force) refuseUncommittedWork(context, id, root)
+  removeWorktree(context, { id, repo: paths.commonDir }, root, context.flags.force)
+  return { nothing: skip(context, `${reason}; its worktree is removed`) }
+}
+
+async function beginDestroy(context: Context, begin: ChangeRecord, options: DestroyOptions): Promise<Begun> {
+  try {
+    return await beginRun(context, begin, {
+      command: 'destroy',
+      flags: '',
+      state: 'destroying',
+      force: context.flags.force,
+      timeoutMs: options.timeoutMs,
+      note: context.note,
+    })
+  } catch (error) {
+    // Another destroy was faster: what was asked for has happened.
+    if (error instanceof PenvError && error.code === 'NO_ENVIRONMENT')
+      return { kind: 'joined', lastRun: undefined, record: undefined }
+    throw error
+  }
 }
 
 /** Runs teardown.sh once; returns what --force leaves behind. */
@@ -180,41 +214,6 @@ function withoutRecord(ledger: Ledger, record: EnvironmentRecord): Ledger {
     record.id,
     Object.values(record.ports),
   )
-}
-
-function refuseUncommittedWork(context: Context, { id }: EnvironmentRecord, worktree: string): void {
-  if (context.flags.force) return
-  const { status, stdout, stderr } = askGit(['status', '--porcelain'], worktree, context.env)
-  if (status !== 0)
-    throw new PenvError({ code: 'GIT_FAILED', message: `git failed in ${worktree}: ${stderr.trim()}` })
-  if (stdout === '') return
-  throw new PenvError({
-    code: 'WORKTREE_DIRTY',
-    message: `${id} was not destroyed: its worktree ${worktree} has uncommitted work`,
-    facts: stdout.trimEnd().split('\n').slice(0, 3),
-    hint: 'To lose it, run: penv destroy --worktree --force',
-    details: { id, root: worktree },
-  })
-}
-
-function removeWorktree(context: Context, record: EnvironmentRecord, worktree: string): void {
-  const args = [
-    '--git-dir',
-    record.repo,
-    'worktree',
-    'remove',
-    ...(context.flags.force ? ['--force'] : []),
-    '--',
-    worktree,
-  ]
-  const { status, stderr } = askGit(args, record.repo, context.env)
-  if (status === 0) return
-  throw new PenvError({
-    code: 'WORKTREE_NOT_REMOVED',
-    message: `${record.id} is destroyed, but git did not remove its worktree: ${stderr.trim().replace(/^fatal: /, '')}`,
-    hint: `To remove it, run: git worktree remove --force ${quoteForShell(worktree)}`,
-    details: { id: record.id, root: worktree },
-  })
 }
 
 function answerOf(record: EnvironmentRecord, leftBehind: readonly string[]): Answer {

@@ -2,7 +2,8 @@
 
 import { type Answer, type Context, skip } from '../context.ts'
 import { PenvError } from '../errors.ts'
-import { changeEnvironmentOfPlace, changeRecord, findEnvironmentOfPlace } from '../host/environments.ts'
+import { changeRecord, changeRecordOfPlace } from '../host/environment-changes.ts'
+import { findEnvironmentOfPlace } from '../host/environments.ts'
 import {
   hasScript,
   prepareStage,
@@ -19,7 +20,8 @@ export async function down(context: Context, options: { timeoutMs?: number | und
   const { record } = found
   if (record === undefined) return skip(context, `${found.id} has never been up`)
   const change: ChangeRecord = transition => changeRecord(context.stateDir, record, transition)
-  const begin: ChangeRecord = transition => changeEnvironmentOfPlace(context, 'run "penv down"', transition)
+  const begin: ChangeRecord = transition =>
+    changeRecordOfPlace(context.stateDir, record, found.paths, transition)
   const begun = await beginRun(context, begin, {
     command: 'down',
     flags: '',

@@ -7,14 +7,9 @@ import { readEnvVariables, renderExports } from '../core/env-file.ts'
 import { parsePair, parsePairs } from '../core/env-pairs.ts'
 import { requireEnvKey } from '../core/env-value.ts'
 import { mergeEnvFile, readEnvFile } from '../host/env-file.ts'
+import { changeEnvironment, refuseForeignOwner } from '../host/environment-changes.ts'
 import { envLockDirectory, mirrorEnvFile } from '../host/environment-files.ts'
-import {
-  changeEnvironment,
-  findEnvironment,
-  notAWorktree,
-  refuseForeignOwner,
-  requireEnvironment,
-} from '../host/environments.ts'
+import { findEnvironment, notAWorktree, requireEnvironment } from '../host/environments.ts'
 import { excludeEnvFile } from '../host/git-exclude.ts'
 import { ENV_FILE_NAME } from '../host/paths.ts'
 

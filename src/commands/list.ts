@@ -7,10 +7,11 @@ import { formatTable, shortenHome } from '../core/table.ts'
 import { findWorktreeOf } from '../host/environments.ts'
 import { readBranch } from '../host/git.ts'
 import { readLedger } from '../host/ledger-files.ts'
+import { withoutDeadRun } from '../host/runs.ts'
 
 export async function list(context: Context): Promise<Answer> {
   const envs = recordsOf(await readLedger(context.stateDir))
-    .map(describeRecord)
+    .map(record => describeRecord(withoutDeadRun(record)))
     .sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id))
   const rows = envs.map(env => [
     env.id,

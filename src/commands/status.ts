@@ -9,11 +9,13 @@ import { readEnvFile } from '../host/env-file.ts'
 import { findEnvironment } from '../host/environments.ts'
 import { readBranch, readDetachedCommit } from '../host/git.ts'
 import { ENV_FILE_NAME, logDirectory } from '../host/paths.ts'
+import { withoutDeadRun } from '../host/runs.ts'
 
 export async function status(context: Context): Promise<Answer> {
   const found = await findEnvironment(context)
   if (found.kind !== 'environment') return skip(context, found.reason)
-  const { id, record, paths, root } = found
+  const { id, paths, root } = found
+  const record = found.record && withoutDeadRun(found.record)
   const gitDir = paths?.gitDir ?? record?.gitDir
   const branch = gitDir === undefined ? '' : readBranch(gitDir)
   const commit = gitDir === undefined || branch !== '' ? '' : readDetachedCommit(gitDir)

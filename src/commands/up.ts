@@ -6,8 +6,9 @@ import { type Answer, type Context, skip } from '../context.ts'
 import { describeHoldings } from '../core/holdings.ts'
 import { type EnvironmentRecord, type LastRun, lookUp } from '../core/ledger.ts'
 import { type ErrorCode, PenvError } from '../errors.ts'
+import { changeEnvironmentOfPlace, changeRecord } from '../host/environment-changes.ts'
 import { mirrorEnvFile, startEnvFile } from '../host/environment-files.ts'
-import { changeEnvironmentOfPlace, changeRecord, findEnvironmentOfPlace } from '../host/environments.ts'
+import { findEnvironmentOfPlace } from '../host/environments.ts'
 import { excludeEnvFile } from '../host/git-exclude.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import {
@@ -65,6 +66,8 @@ export async function up(context: Context, options: UpOptions): Promise<Answer> 
     }
   } catch (error) {
     if (error instanceof PenvError) result.error = error
+    // What a script wrote before it failed, teardown has to know too.
+    await mirrorEnvFile(context.stateDir, stage.record.id, stage.root).catch(() => {})
     throw error
   } finally {
     await endRun(change, begun.run, result)

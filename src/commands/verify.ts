@@ -15,7 +15,8 @@ import {
 } from '../core/verify-checks.ts'
 import { PenvError } from '../errors.ts'
 import { readEnvFile } from '../host/env-file.ts'
-import { changeEnvironmentOfPlace, changeRecord, findEnvironmentOfPlace } from '../host/environments.ts'
+import { changeRecord, changeRecordOfPlace } from '../host/environment-changes.ts'
+import { findEnvironmentOfPlace } from '../host/environments.ts'
 import { askGit, findMainCheckout } from '../host/git.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import {
@@ -44,7 +45,8 @@ export async function verify(context: Context, options: { timeoutMs?: number | u
       details: { id: found.id, checks: [] },
     })
   const change: ChangeRecord = transition => changeRecord(context.stateDir, record, transition)
-  const begin: ChangeRecord = transition => changeEnvironmentOfPlace(context, 'run "penv verify"', transition)
+  const begin: ChangeRecord = transition =>
+    changeRecordOfPlace(context.stateDir, record, found.paths, transition)
   const begun = await beginRun(context, begin, {
     command: 'verify',
     // Each verify runs its own: the world may have changed while it waited.

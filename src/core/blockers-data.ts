@@ -5,13 +5,7 @@ import { asRecord, type FactFile, filesMatching, findLine, lineAt, type RepoFact
 import { isOwnFile } from './signals-frameworks.ts'
 
 export function dataBlockers(facts: RepoFacts): Blocker[] {
-  return [
-    ...dangerousLines(facts),
-    ...setupDrops(facts),
-    ...schemaDrops(facts),
-    ...sharedTestDatabase(facts),
-    ...homeData(facts),
-  ]
+  return [...dangerousLines(facts), ...setupDrops(facts), ...schemaDrops(facts), ...sharedTestDatabase(facts)]
 }
 
 const TASK_FILE =
@@ -96,7 +90,12 @@ function schemaDrops(facts: RepoFacts): Blocker[] {
   const drops =
     /^(?!\s*(?:\/\/|#|\*)).*?(\bdropSchema\s*:\s*true|\.sync\(\s*\{\s*force\s*:\s*true|ddl-auto\s*[:=]\s*["']?create\b|hbm2ddl\.auto\s*[=:]\s*["']?create|\bdrop_all\(|\bEnsureDeleted(?:Async)?\()/m
   return [...facts.files.values()].flatMap(file => {
-    if (!isOwnFile(file.path) || /\.(md|rst|sh)$/.test(file.path)) return []
+    if (
+      !/drop|force|create|Deleted/.test(file.text) ||
+      /\.(md|rst|sh)$/.test(file.path) ||
+      !isOwnFile(file.path)
+    )
+      return []
     const match = drops.exec(file.text)
     if (match === null) return []
     return blockerAt(
@@ -175,43 +174,4 @@ function railsDatabase(facts: RepoFacts, file: FactFile, mode: string): string |
   const value =
     valueAt(section, 'database') ?? valueAt(section, 'url') ?? valueAt(section, 'primary', 'database')
   return typeof value === 'string' ? value : undefined
-}
-
-/** A data file below the home directory is the same file for every worktree. */
-function homeData(facts: RepoFacts): Blocker[] {
-  const remedy = 'read the folder from a variable, and set it to PENV_DATA'
-  const found: Blocker[] = []
-  for (const env of facts.envFiles.values())
-    for (const entry of env.entries)
-      if (
-        !entry.commented &&
-        /(^|[:/=])(~|\$\{?HOME\}?)\/[\w./-]*(data|\.db|sqlite|uploads|storage)/.test(entry.value ?? '')
-      )
-        found.push(
-          blockerAt(
-            facts,
-            'DATA_IN_HOME',
-            { file: env.path, line: entry.line },
-            `${entry.key} points into the home directory, where all environments meet`,
-            remedy,
-          ),
-        )
-  for (const file of facts.files.values()) {
-    if (!isOwnFile(file.path) || !/\.(?:[cm]?[jt]s|py|go|rs|rb|java|kt|cs|exs?)$/.test(file.path)) continue
-    const match =
-      /^(?!\s*(?:\/\/|#|\*)).*(?:homedir\(\)|expanduser\(|UserHomeDir\(\)|home_dir\(\)|Dir\.home|Path\.home\(\)|System\.user_home).*(?:\.db\b|\.sqlite3?\b|["'/](?:data|database|uploads|storage)["'/)])/m.exec(
-        file.text,
-      )
-    if (match !== null)
-      found.push(
-        blockerAt(
-          facts,
-          'DATA_IN_HOME',
-          { file: file.path, line: lineAt(file.text, match.index + 1) },
-          'data lies in the home directory, where all environments meet',
-          remedy,
-        ),
-      )
-  }
-  return found
 }

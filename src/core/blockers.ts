@@ -4,8 +4,10 @@ import { commandBlockers } from './blockers-commands.ts'
 import { composeBlockers } from './blockers-compose.ts'
 import { dataBlockers } from './blockers-data.ts'
 import { gitBlockers } from './blockers-git.ts'
+import { homeBlockers } from './blockers-home.ts'
 import type { EnvKey } from './env-keys.ts'
 import type { RepoFacts } from './facts.ts'
+import { scopeOf } from './scope.ts'
 import type { Service } from './services.ts'
 import type { Start } from './starts.ts'
 import { tierOfService } from './tier.ts'
@@ -23,13 +25,17 @@ export function findBlockers(facts: RepoFacts, found: Found): Blocker[] {
     ...composeBlockers(facts),
     ...commandBlockers(facts),
     ...dataBlockers(facts),
+    ...homeBlockers(facts),
     ...hardCodedPorts(facts, found.starts),
     ...keysOfTests(facts, found.envKeys),
     ...notNamespaceable(facts, found.services),
   ].filter(blocker => {
-    // One line can publish several ports; of everything else a place speaks once.
+    const scope = scopeOf(blocker.file)
+    if (scope === 'aside' || (scope === 'test' && blocker.code !== 'ONE_DATABASE_FOR_TESTS')) return false
+    // One line can publish several ports; a file that tests share is one finding, however many keys say so.
+    const line = blocker.code === 'ONE_DATABASE_FOR_TESTS' ? '' : (blocker.line ?? '')
     const detail = blocker.code === 'LITERAL_HOST_PORT' ? blocker.message : ''
-    const place = `${blocker.code} ${blocker.file}:${blocker.line ?? ''} ${detail}`
+    const place = `${blocker.code} ${blocker.file}:${line} ${detail}`
     if (places.has(place)) return false
     places.add(place)
     return true

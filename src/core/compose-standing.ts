@@ -31,12 +31,14 @@ function chooseRuns(
   finished: ReadonlySet<ComposeProject>,
   mentioned: ReadonlySet<string>,
 ): Set<ComposeProject> {
-  const candidates = projects.filter(
-    project =>
-      (project.scope === 'neutral' || project.scope === 'development') &&
-      !isSideShow(project.file) &&
-      [...project.services.values()].some(service => service.identity !== undefined),
+  const own = projects.filter(
+    project => (project.scope === 'neutral' || project.scope === 'development') && !isSideShow(project.file),
   )
+  const withServers = own.filter(project =>
+    [...project.services.values()].some(service => service.identity !== undefined),
+  )
+  // Files without a server still say what the programs are told; they count where no other file has one.
+  const candidates = withServers.length > 0 ? withServers : own
   const containers = candidates.filter(project => project.file.includes('.devcontainer/'))
   const hosted = candidates.filter(project => !containers.includes(project))
   const explicit = plainest(nearest(hosted.filter(project => project.scope === 'development')))
@@ -92,7 +94,10 @@ function mentionedFiles(facts: RepoFacts): Set<string> {
   }
   for (const file of facts.files.values()) {
     if (!TASK_FILE.test(file.path)) continue
+    let target = ''
     for (const line of file.text.split('\n')) {
+      target = /^([\w.-]+)[^:=\n]*:(?!=)/.exec(line)?.[1] ?? target
+      if (/(^|[-_.])(prod|production|deploy|release|test|tests|ci|e2e)($|[-_.])/.test(target)) continue
       if (/\b(prod|production|deploy|test|ci|e2e)\b/.test(line)) continue
       for (const match of line.matchAll(/(?:-f|--file)[=\s]+["']?([\w./-]+\.ya?ml)/g))
         add(file.path, match[1] as string)

@@ -15,6 +15,8 @@ export interface EnvKey {
   readonly part: EnvPart
   /** Keys with the same group describe one resource together: `db` for DB_HOST and DB_NAME. */
   readonly group: string
+  /** What it is for: tests, and Prisma's shadow, empty what they are given, so they need one of their own. */
+  readonly purpose: 'app' | 'test' | 'shadow'
   /** The shape of the value as an example gives it, passwords masked. */
   readonly example: string | undefined
   /** A URL that does not name its database, so that a default of the client or server is used. */
@@ -62,6 +64,7 @@ export function findEnvKeys(facts: RepoFacts, services: readonly Service[] = fin
       service: name.service,
       part: name.part,
       group: name.group,
+      purpose: purposeOf(key),
       example: example === '' ? undefined : example,
       isIncomplete: name.part === 'url' && example !== undefined && isIncomplete(example),
       refers: refersOf(example),
@@ -79,6 +82,7 @@ export function findEnvKeys(facts: RepoFacts, services: readonly Service[] = fin
     if (!found.some(one => one.key === native.key))
       found.push({
         ...native,
+        purpose: 'app',
         isIncomplete: native.part === 'url' && native.example !== undefined && isIncomplete(native.example),
         refers: [],
         isActive: required.some(service => service.kind === native.service),
@@ -104,9 +108,9 @@ function classify(
   value: string | undefined,
   database: ServiceKind | undefined,
 ): Classified | undefined {
-  const named = readEnvName(key)
+  const named = readEnvName(key.replace(PURPOSE, '$1$3').replace(/__+/g, '_').replace(/^_|_$/g, ''))
   const url = value === undefined ? undefined : findStoreUrls(value)[0]
-  if (url !== undefined && url.kind !== 'unknown' && url.offset < 8 && !/(^|_)(TEST|SHADOW)(_|$)/i.test(key))
+  if (url !== undefined && url.kind !== 'unknown' && url.offset < 8)
     return { service: url.kind, part: 'url', group: groupOf(key, named) }
   if (
     value !== undefined &&
@@ -117,6 +121,13 @@ function classify(
   if (named === undefined) return undefined
   const service = named.kind ?? database
   return service === undefined ? undefined : { service, part: named.part, group: named.group }
+}
+
+const PURPOSE = /(^|_)(TEST|TESTS|TESTING|SHADOW)(_|$)/i
+
+function purposeOf(key: string): EnvKey['purpose'] {
+  const word = PURPOSE.exec(key)?.[2]
+  return word === undefined ? 'app' : /shadow/i.test(word) ? 'shadow' : 'test'
 }
 
 function groupOf(key: string, named: EnvName | undefined): string {
@@ -174,6 +185,7 @@ function testUse(
   name: Classified,
   places: readonly EnvPlace[],
 ): Evidence | undefined {
+  if (purposeOf(key) !== 'app') return undefined
   if (name.part !== 'url' && name.part !== 'database' && name.part !== 'connection') return undefined
   const inTests = places.find(
     place =>

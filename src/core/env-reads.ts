@@ -40,7 +40,12 @@ const CODE_READS: readonly RegExp[] = [
 const SCHEMAS: readonly RegExp[] = [
   /^\s*([A-Z][A-Z0-9_]+)\s*:\s*(?:z|Joi|yup|v|t|str|url|port|num|host|envalid|Type|S)\s*[.(]/gm,
 ]
-const SETTINGS_READS = /\$\{(?:env[.:])?([A-Za-z_][A-Za-z0-9_]*)(?::[^}]*)?\}/g
+/** `${KEY:default}`, ERB's ENV["KEY"], Symfony's %env(resolve:KEY)%. */
+const SETTINGS_READS: readonly RegExp[] = [
+  /\bENV(?:\.fetch)?[[(]\s*["']([A-Za-z_]\w*)["']/g,
+  /%env\((?:\w+:)*([A-Za-z_]\w*)\)%/g,
+  /\$\{(?:env[.:])?([A-Za-z_][A-Za-z0-9_]*)(?::[^}]*)?\}/g,
+]
 const CODE = /\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kts?|cs|fs|php|exs?|scala|clj|prisma|vue|svelte)$/
 const SETTINGS = /\.(?:ya?ml|toml|properties|conf|ini|hocon|json5?|hcl)$/
 const TASKS =
@@ -66,7 +71,7 @@ export function findEnvPlaces(facts: RepoFacts): EnvPlace[] {
     if (TASKS.test(file.path)) found.push(...writtenIn(facts, file))
     if (CODE.test(file.path)) found.push(...readsIn(facts, file, [...CODE_READS, ...SCHEMAS], 'code'))
     else if (SETTINGS.test(file.path) && !/(^|\/)\.?(github|circleci|gitlab)/.test(file.path))
-      found.push(...readsIn(facts, file, [SETTINGS_READS], 'settings'))
+      found.push(...readsIn(facts, file, SETTINGS_READS, 'settings'))
   }
   for (const project of compose) {
     if (project.standing !== 'run' && project.standing !== 'fallback') continue

@@ -118,15 +118,23 @@ export function evidenceAt(facts: RepoFacts, file: string, line: number): Eviden
   return { file, line, text: maskSecrets(text.length > 160 ? `${text.slice(0, 159)}…` : text) }
 }
 
-/** Replaces the passwords of URLs, and the values of keys that look secret. */
+const SECRET_WORD = 'pass(?:w(?:or)?d|wd|phrase)?|pwd|secret|token|api_?key|private_?key|credentials?'
+const SECRET_ASSIGNED = new RegExp(
+  String.raw`([A-Za-z0-9_.-]*(?:${SECRET_WORD})[A-Za-z0-9_.-]*["']?\s*[=:]\s*)(?!\s*$)\S.*`,
+  'i',
+)
+const SECRET_ARGUMENT = new RegExp(
+  String.raw`((?:--?\w*(?:${SECRET_WORD})|requirepass)\s+)["']?[^\s"'-]\S*`,
+  'gi',
+)
+
+/** Replaces the passwords of URLs, and what is assigned to keys that look secret or follows such an option. */
 export function maskSecrets(text: string): string {
-  if (!/:\/\/|passw|secret|token|key/i.test(text)) return text
+  if (!/:\/\/|pass|pwd|secret|token|key|credential/i.test(text)) return text
   return text
     .replace(/([a-z][a-z0-9+.-]*:\/\/[^\s:@/'"]*:)[^\s@/'"]+(@)/gi, '$1***$2')
-    .replace(
-      /([A-Za-z0-9_.-]*(?:passw(?:or)?d|secret|token|api_?key|private_?key)[A-Za-z0-9_.-]*["']?\s*[=:]\s*)(?!\s*$)\S.*/i,
-      '$1***',
-    )
+    .replace(SECRET_ARGUMENT, '$1***')
+    .replace(SECRET_ASSIGNED, '$1***')
 }
 
 /** A key whose value must not be kept, whatever file it stands in. */

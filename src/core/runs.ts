@@ -1,6 +1,6 @@
 // What a recorded run means for a command that wants to run too. Pure: what the machine knows is passed in.
 
-import type { Run } from './ledger.ts'
+import type { EnvironmentState, Run } from './ledger.ts'
 
 /** One process, told apart from every other that ever had its pid. */
 export type ProcessIdentity = Pick<Run, 'pid' | 'startTime' | 'bootId' | 'pidNamespace' | 'host'>
@@ -20,6 +20,12 @@ export function decideLiveness(
   if (run.bootId !== self.bootId) return run.host === self.host ? 'dead' : 'unknown'
   if (run.pidNamespace !== self.pidNamespace) return 'unknown'
   return startTimeOf(run.pid) === run.startTime ? 'alive' : 'dead'
+}
+
+/** What became of a state whose run was killed before it could settle it. */
+export function stateAfterDeath(state: EnvironmentState): EnvironmentState {
+  if (state === 'provisioning') return 'failed'
+  return state === 'destroying' ? 'teardown-failed' : state
 }
 
 /** How long something has been going on, for a person. */

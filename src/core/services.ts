@@ -4,6 +4,7 @@ import type { ComposePort } from './compose-ports.ts'
 import type { Evidence, RepoFacts } from './facts.ts'
 import type { ServiceKind } from './images.ts'
 import { findMemoryDatabase } from './memory-database.ts'
+import { scopeOf } from './scope.ts'
 import type { Signal, SignalWeight } from './signals.ts'
 import { clientSignals } from './signals-clients.ts'
 import { commandSignals } from './signals-commands.ts'
@@ -54,7 +55,7 @@ export function findServices(facts: RepoFacts): Service[] {
     ...settingSignals(facts),
     ...defaultSignals(facts),
     ...clientSignals(facts),
-  ]
+  ].filter(isOfProgram)
   const groups = new Map<string, Signal[]>()
   for (const signal of signals) {
     const key = serviceKey(signal)
@@ -66,6 +67,12 @@ export function findServices(facts: RepoFacts): Service[] {
     .sort(
       (a, b) => Number(a.need === 'optional') - Number(b.need === 'optional') || a.name.localeCompare(b.name),
     )
+}
+
+/** What lies among examples is somebody else's; what lies among tests counts only as what tests are given. */
+function isOfProgram(signal: Signal): boolean {
+  const scope = scopeOf(signal.evidence.file)
+  return scope !== 'aside' && (scope !== 'test' || signal.weight === 'ci' || signal.source === 'compose')
 }
 
 /** The kinds that a default run needs, each with the reason. */

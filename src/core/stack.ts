@@ -3,8 +3,11 @@ import type { Blocker } from './blocker.ts'
 import { findBlockers } from './blockers.ts'
 import { type EnvKey, findEnvKeys } from './env-keys.ts'
 import type { Problem, RepoFacts } from './facts.ts'
+import { makeMigrationContext } from './migration-tool.ts'
 import { findMigrations, type Migration } from './migrations.ts'
 import { findPackageManagers, type PackageManager } from './package-manager.ts'
+import { findRepoCommands } from './repo-commands.ts'
+import { scopeOf } from './scope.ts'
 import { findServices, type Service } from './services.ts'
 import { findStarts, type Start } from './starts.ts'
 import { type Tiering, tierOfAll, tierOfService } from './tier.ts'
@@ -31,7 +34,8 @@ export interface Stack {
 
 export function describeStack(facts: RepoFacts): Stack {
   const services = findServices(facts)
-  const starts = findStarts(facts)
+  const commands = findRepoCommands(facts)
+  const starts = findStarts(facts, commands)
   const envKeys = findEnvKeys(facts, services)
   return {
     services: services.map(service => {
@@ -39,13 +43,14 @@ export function describeStack(facts: RepoFacts): Stack {
       return { ...service, tier, tierReason: reason }
     }),
     tier: tierOfAll(services),
-    migrations: findMigrations(facts),
+    migrations: findMigrations(facts, makeMigrationContext(facts, commands)),
     starts,
     envKeys,
     blockers: findBlockers(facts, { services, starts, envKeys }),
     packageManagers: findPackageManagers(facts),
     workspaces: findWorkspaces(facts),
-    problems: facts.problems,
+    // Tests and examples keep broken files on purpose.
+    problems: facts.problems.filter(({ file }) => !['test', 'aside'].includes(scopeOf(file))),
     bounded: facts.bounded,
   }
 }

@@ -13,6 +13,7 @@ import {
   withPort,
   withReleased,
 } from '../core/allocate.ts'
+import type { WorktreePaths } from '../core/identity.ts'
 import {
   type EnvironmentRecord,
   type Ledger,
@@ -23,7 +24,8 @@ import {
 } from '../core/ledger.ts'
 import { formatRange, type Range, sizeOfRange } from '../core/ranges.ts'
 import { PenvError } from '../errors.ts'
-import { changeEnvironment, findEnvironment, findWorktreeOf } from './environments.ts'
+import { changeEnvironment } from './environment-changes.ts'
+import { type Found, findEnvironment, findWorktreeOf } from './environments.ts'
 import type { Here } from './paths.ts'
 import { isPortFree } from './ports.ts'
 
@@ -53,17 +55,23 @@ export async function allocatePorts(
       return names.map((name, at) => requireInRange('port', name, values[at] as number, options.range))
   }
   const range = options.range ?? options.defaultRange
+  const located = pathsOf(found)
   const busy = new Set<number>()
   const free = new Set<number>()
   let rounds = 0
   // Values that --renew gives up; noted at the first commit, so that a repeated transition does not renew twice.
   const dropped = new Map<string, number>()
   for (;;) {
-    const outcome = await changeEnvironment(here, goal, (ledger, record) => {
-      if (options.renew && dropped.size === 0)
-        for (const name of names) dropped.set(name, recordedValue(record, 'port', name) ?? -1)
-      return planPorts(ledger, record, { names, range, options, busy, free, dropped })
-    })
+    const outcome = await changeEnvironment(
+      here,
+      goal,
+      (ledger, record) => {
+        if (options.renew && dropped.size === 0)
+          for (const name of names) dropped.set(name, recordedValue(record, 'port', name) ?? -1)
+        return planPorts(ledger, record, { names, range, options, busy, free, dropped })
+      },
+      located,
+    )
     if (outcome.kind === 'done') return outcome.ports
     if (outcome.kind === 'probe') {
       for (const port of outcome.ports) ((await isPortFree(port)) ? free : busy).add(port)
@@ -77,10 +85,12 @@ export async function allocatePorts(
   }
 }
 
+function pathsOf(found: Found): WorktreePaths | undefined {
+  return found.kind === 'environment' ? found.paths : undefined
+}
+
 /** A worktree that has moved must be followed by a commit, even when all values are recorded. */
-function isCurrent(
-  found: Extract<Awaited<ReturnType<typeof findEnvironment>>, { kind: 'environment' }>,
-): boolean {
+function isCurrent(found: Extract<Found, { kind: 'environment' }>): boolean {
   return found.paths === undefined || found.paths.root === found.record?.root
 }
 
@@ -148,11 +158,16 @@ export async function allocateIndexes(
       return names.map((name, at) => requireInRange('index', name, values[at] as number, options.range))
   }
   const dropped = new Map<string, number>()
-  const outcome = await changeEnvironment(here, goal, (ledger, record) => {
-    if (options.renew && dropped.size === 0)
-      for (const name of names) dropped.set(name, recordedValue(record, 'index', name) ?? -1)
-    return planIndexes(ledger, record, names, options, dropped)
-  })
+  const outcome = await changeEnvironment(
+    here,
+    goal,
+    (ledger, record) => {
+      if (options.renew && dropped.size === 0)
+        for (const name of names) dropped.set(name, recordedValue(record, 'index', name) ?? -1)
+      return planIndexes(ledger, record, names, options, dropped)
+    },
+    pathsOf(found),
+  )
   if ('values' in outcome) return outcome.values
   throw await poolExhausted(here, 'index', outcome.exhausted, options.range as Range, options.pool, 0)
 }
@@ -194,19 +209,24 @@ export async function allocateNames(here: Here, suffixes: readonly string[]): Pr
   const recorded = found.kind === 'environment' && isCurrent(found) ? found.record : undefined
   const known = recorded && suffixes.map(suffix => lookUp(recorded.names, suffix))
   if (known?.every(name => name !== undefined)) return known as string[]
-  return changeEnvironment(here, `name "${suffixes.join('", "')}"`, (before, record) => {
-    const taken = new Set(recordsOf(before).flatMap(other => Object.values(other.names)))
-    let next = record
-    const names = suffixes.map(suffix => {
-      const name =
-        lookUp(next.names, suffix) ?? composeName(suffix, record.id, candidate => taken.has(candidate))
-      taken.add(name)
-      if (lookUp(next.names, suffix) === undefined)
-        next = { ...next, names: withEntry(next.names, suffix, name) }
-      return name
-    })
-    return { ledger: next === record ? before : withRecord(before, next), value: names }
-  })
+  return changeEnvironment(
+    here,
+    `name "${suffixes.join('", "')}"`,
+    (before, record) => {
+      const taken = new Set(recordsOf(before).flatMap(other => Object.values(other.names)))
+      let next = record
+      const names = suffixes.map(suffix => {
+        const name =
+          lookUp(next.names, suffix) ?? composeName(suffix, record.id, candidate => taken.has(candidate))
+        taken.add(name)
+        if (lookUp(next.names, suffix) === undefined)
+          next = { ...next, names: withEntry(next.names, suffix, name) }
+        return name
+      })
+      return { ledger: next === record ? before : withRecord(before, next), value: names }
+    },
+    pathsOf(found),
+  )
 }
 
 const SHOWN_HOLDERS = 3

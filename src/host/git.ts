@@ -53,6 +53,12 @@ export function askGit(args: readonly string[], cwd: string, env: Env): GitAnswe
   })
   if (answer.error !== undefined) {
     const missing = (answer.error as NodeJS.ErrnoException).code === 'ENOENT'
+    if (!isDirectory(cwd))
+      throw new PenvError({
+        code: 'GIT_FAILED',
+        message: `git has no answer: ${cwd} does not exist any more`,
+        details: { path: cwd },
+      })
     throw new PenvError({
       code: 'GIT_FAILED',
       message: missing

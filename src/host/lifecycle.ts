@@ -24,13 +24,8 @@ import {
   SCRIPTS_DIRECTORY_NAME,
   snapshotRoot,
 } from './paths.ts'
-import {
-  endLeftoverScript,
-  type Interrupts,
-  requireUnixLineEnds,
-  runScript,
-  type ScriptEnd,
-} from './scripts.ts'
+import { endLeftoverScript } from './process-group.ts'
+import { type Interrupts, requireUnixLineEnds, runScript, type ScriptEnd } from './scripts.ts'
 import { gatherAdapters, makeLauncher, newLogFile, scriptPidFile } from './snapshot.ts'
 
 export type ScriptName = 'provision' | 'seed' | 'verify' | 'down' | 'teardown' | 'bootstrap'

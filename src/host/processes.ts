@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { ProcessIdentity } from '../core/runs.ts'
+import { errnoOf } from './errno.ts'
 
 const isLinux = process.platform === 'linux'
 
@@ -38,12 +39,36 @@ export function isAncestor(pid: number): boolean {
   return false
 }
 
+/** Whether anything of a process group still runs. */
+export function isGroupAlive(group: number): boolean {
+  try {
+    process.kill(-group, 0)
+  } catch (error) {
+    if (errnoOf(error) !== 'EPERM') return false
+  }
+  // Exit statuses that nobody collects, as in a container without an init, still answer to a signal.
+  return (
+    !isLinux ||
+    readdirSync('/proc').some(entry => {
+      const stat = /^\d+$/.test(entry) ? readStat(Number(entry)) : undefined
+      return stat?.group === group && stat.state !== 'Z' && stat.state !== 'X'
+    })
+  )
+}
+
 // proc(5): the second field is the command in parentheses and may hold anything, so fields count from the last one.
-function readStat(pid: number): { state: string; parent: number; startTime: string } | undefined {
+function readStat(
+  pid: number,
+): { state: string; parent: number; group: number; startTime: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return { state: fields[0] ?? '', parent: Number(fields[1]), startTime: fields[19] ?? '' }
+    return {
+      state: fields[0] ?? '',
+      parent: Number(fields[1]),
+      group: Number(fields[2]),
+      startTime: fields[19] ?? '',
+    }
   } catch {
     return undefined
   }

@@ -11,10 +11,10 @@ import { isEnvExample, type Reading, readingOf } from '../core/relevant.ts'
 import { readFactFile } from './repo-text.ts'
 import { type AskGit, listRepo } from './repo-walk.ts'
 
-const MAX_FILES = { config: 2_500, 'maybe-compose': 800, source: 1_500 }
-const MAX_TOTAL_BYTES = { config: 24e6, 'maybe-compose': 8e6, source: 10e6 }
-const MAX_FILE_BYTES = { config: 400_000, 'maybe-compose': 200_000, source: 100_000 }
-const MAX_YAML_BYTES = 1_500_000
+const MAX_FILES = { config: 2_000, 'maybe-compose': 600, source: 1_200 }
+const MAX_TOTAL_BYTES = { config: 8e6, 'maybe-compose': 4e6, source: 5e6 }
+const MAX_FILE_BYTES = { config: 400_000, 'maybe-compose': 200_000, source: 60_000 }
+const MAX_YAML_BYTES = 1_000_000
 /** Aliases may multiply a document; real ones stay far below this, a bomb does not. */
 const MAX_ALIASES = 2_000
 
@@ -109,7 +109,9 @@ function collect(
 }
 
 function looksLikeCompose(text: string): boolean {
-  return /^["']?services["']?:\s*(#.*)?$/m.test(text) && /^\s+(image|build|extends)\s*:/m.test(text)
+  return (
+    /^["']?services["']?:\s*(#.*)?$/m.test(text) && /[\s{,]["']?(image|build|extends)["']?\s*:/.test(text)
+  )
 }
 
 function readYaml(got: Collected, { path, text }: FactFile): void {

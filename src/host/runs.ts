@@ -13,7 +13,7 @@ import {
   type RunCommand,
   withRecord,
 } from '../core/ledger.ts'
-import { decideLiveness, formatAge } from '../core/runs.ts'
+import { decideLiveness, formatAge, stateAfterDeath } from '../core/runs.ts'
 import { PenvError } from '../errors.ts'
 import { readLedger } from './ledger-files.ts'
 import type { Here } from './paths.ts'
@@ -92,6 +92,8 @@ export async function beginRun(here: Here, change: ChangeRecord, request: RunReq
     )
     const lastRun = after?.lastRun?.token === held.token ? after.lastRun : undefined
     const isSame = held.command === request.command && held.flags === request.flags
+    // Whoever interrupted the other run did not mean this one.
+    if (lastRun?.error?.code === 'INTERRUPTED') continue
     if (isSame && (lastRun !== undefined || (after === undefined && request.command === 'destroy')))
       return { kind: 'joined', lastRun, record: after }
   }
@@ -100,6 +102,13 @@ export async function beginRun(here: Here, change: ChangeRecord, request: RunReq
 /** `up` makes things again: what an earlier destroy has torn down no longer counts as done. */
 function withoutTeardown({ tornDown: _done, ...record }: EnvironmentRecord): EnvironmentRecord {
   return record
+}
+
+/** The record as it is to be shown: a run whose process is gone goes on for nobody. */
+export function withoutDeadRun(record: EnvironmentRecord): EnvironmentRecord {
+  const { run, ...rest } = record
+  if (run === undefined || decideLiveness(run, identifySelf(), readStartTime) !== 'dead') return record
+  return { ...rest, state: stateAfterDeath(record.state) }
 }
 
 /** The record once the run is over: ended, taken over or dead. */

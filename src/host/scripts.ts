@@ -3,17 +3,13 @@
 // script, or penv, never holds a pipe. Nothing here decides what is run.
 
 import { closeSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
 import { execa } from 'execa'
 import { parseShebang } from '../core/script-env.ts'
 import { PenvError } from '../errors.ts'
-import { errnoOf } from './errno.ts'
+import { endGroup } from './process-group.ts'
 import { readStartTime } from './processes.ts'
 
-/** How long a script may take to end after each signal. */
-export const GRACE_MS = 5000
 const TAIL_MS = 40
-const GROUP_POLL_MS = 20
 
 // The shell waits for a word from us before it becomes the script: had penv been killed before it wrote down
 // the process id, the read fails and the script never runs. Arguments are data, so no text is built.
@@ -139,58 +135,6 @@ async function superviseGroup(
     clearTimeout(timer)
     unlisten()
   }
-}
-
-/** The signal itself, then TERM, then KILL, each after a grace that another signal cuts short. */
-async function endGroup(pid: number, signal: NodeJS.Signals, skipped: () => Promise<void>): Promise<void> {
-  const sequence = [...new Set<NodeJS.Signals>([signal, 'SIGTERM', 'SIGKILL'])]
-  for (const next of sequence) {
-    if (!signalGroup(pid, next)) return
-    // The leader may be gone while its children ignore INT, as background jobs of a shell do: no grace for those.
-    const isLeaderGone = () => next === 'SIGINT' && readStartTime(pid) === undefined
-    const deadline = Date.now() + GRACE_MS
-    const skip = skipped().then(() => true)
-    while (Date.now() < deadline && isGroupAlive(pid) && !isLeaderGone())
-      if (await Promise.race([skip, delay(GROUP_POLL_MS, false)])) break
-  }
-}
-
-function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
-  try {
-    process.kill(-pid, signal)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function isGroupAlive(pid: number): boolean {
-  try {
-    process.kill(-pid, 0)
-    return true
-  } catch (error) {
-    return errnoOf(error) === 'EPERM'
-  }
-}
-
-/** Ends the script that a killed penv left running, so that two of them never work on one environment. */
-export async function endLeftoverScript(pidFile: string): Promise<boolean> {
-  let text: string
-  try {
-    text = readFileSync(pidFile, 'utf8')
-  } catch {
-    return false
-  }
-  const [pid, startTime] = splitOnce(text.trim())
-  const isRunning = startTime !== '' && readStartTime(Number(pid)) === startTime
-  if (isRunning) await endGroup(Number(pid), 'SIGTERM', () => new Promise(() => {}))
-  rmSync(pidFile, { force: true })
-  return isRunning
-}
-
-function splitOnce(text: string): [string, string] {
-  const at = text.indexOf(' ')
-  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
 }
 
 /** Shows what is appended to a file until `finish`, which shows the rest. */

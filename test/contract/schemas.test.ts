@@ -52,6 +52,7 @@ describe('the JSON of each command', () => {
       ['status', ['status']],
       ['session', ['session']],
       ['list', ['list']],
+      ['doctor', ['doctor']],
       ['bootstrap', ['bootstrap', '--drop']],
       ['destroy', ['destroy']],
       ['skipped', ['destroy']],

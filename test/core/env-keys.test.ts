@@ -214,6 +214,16 @@ describe('findEnvKeys', () => {
     expect(of('MYSQL_HOST')).toMatchObject({ isActive: false })
   })
 
+  it.each([
+    ['TEST_DATABASE_URL=postgres://localhost/app_test', 'test', 'url'],
+    ['SHADOW_DATABASE_URL=postgres://localhost/shadow', 'shadow', 'url'],
+    ['DB_TEST_NAME=app_test', 'test', 'database'],
+    ['DATABASE_URL=postgres://localhost/app', 'app', 'url'],
+  ])('says what %s is for', async (line, purpose, part) => {
+    const [key] = findEnvKeys(await factsOf({ 'compose.yaml': postgres, '.env.example': `${line}\n` }))
+    expect(key).toMatchObject({ purpose, part })
+  })
+
   it('counts a commented key as an alternative', async () => {
     expect(
       await active({ 'compose.yaml': redis, '.env.example': '# REDIS_URL=redis://localhost\n' }),

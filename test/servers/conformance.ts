@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runVerbs, type Verbs } from '../support/adapters.ts'
-import { describeServer, findProgram, testPath } from '../support/servers.ts'
+import { describeServer, findProgram, noteServer, testPath } from '../support/servers.ts'
 
 export interface RunningServer {
   version: string
@@ -122,6 +122,7 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
     beforeAll(async () => {
       scratch = adapter.dataRoot ?? mkdtempSync(join(tmpdir(), 'penv-adapter-'))
       server = await adapter.start()
+      noteServer('ran', `${service} ${server.version}`)
       await adapter.prepareMain?.(server)
       await adapter.writeMain(server, 'of main')
     })
@@ -219,7 +220,7 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
       const id = 'quiet_c4y8mf'
       const slice = sliceOf(id)
       const verbs = ['create', 'create', 'verify', 'drop'].map(verb => `${service}_${verb} ${slice}`)
-      const more = { env: { PATH: `${shims}:${testPath}` } }
+      const more = { env: { PATH: `${shims}:${server.env.PATH ?? testPath}` } }
       const script = `url=$(${service}_url ${slice})\n${verbs.join('\n')}\n${service}_list`
       const { stdout, stderr } = await succeed(id, script, more)
       const commands = readFileSync(log, 'utf8')

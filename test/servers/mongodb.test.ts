@@ -1,60 +1,12 @@
 // mongodb against FerretDB with SQLite, which speaks its protocol: the common promises and copies of templates.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runVerbs } from '../support/adapters.ts'
-import {
-  describeServer,
-  findProgram,
-  freePort,
-  missingPrograms,
-  runClient,
-  serverDirectory,
-  startServer,
-  waitFor,
-  waitForServer,
-} from '../support/servers.ts'
+import { describeServer, runClient, startServer, waitFor } from '../support/servers.ts'
 import { describeAdapter, type RunningServer } from './conformance.ts'
-
-const ferretdb = findProgram('ferretdb')
-const mongosh = findProgram('mongosh')
-const missing = missingPrograms({ ferretdb, mongosh })
-
-const PASSWORD = `p@ss w%rd/'"$x:#é?`
-
-async function start(): Promise<RunningServer> {
-  const directory = serverDirectory()
-  for (const name of ['data', 'state']) mkdirSync(join(directory, name))
-  const port = await freePort()
-  const server = startServer(
-    ferretdb as string,
-    [
-      '--handler=sqlite',
-      `--sqlite-url=file:${directory}/data/`,
-      `--state-dir=${directory}/state`,
-      `--listen-addr=127.0.0.1:${port}`,
-      '--debug-addr=-',
-      '--telemetry=disable',
-      '--test-enable-new-auth',
-      '--setup-database=admin',
-      '--setup-username=app',
-      `--setup-password=${PASSWORD}`,
-    ],
-    { directory, asCaller: true },
-  )
-  await waitForServer(server, 'ferretdb', () => server.output().includes('Listening on TCP'))
-  const urlWith = (password: string) =>
-    `mongodb://app:${encodeURIComponent(password).replaceAll("'", '%27')}@127.0.0.1:${port}/?authSource=admin`
-  return {
-    version: 'FerretDB 1.24',
-    address: `127.0.0.1:${port}`,
-    env: { MONGO_URL: urlWith(PASSWORD) },
-    password: PASSWORD,
-    wrongEnv: { MONGO_URL: urlWith('wr0ng-but-secret') },
-    stop: () => server.stop(),
-  }
-}
+import { missingMongodb, mongosh, startMongodb } from './mongodb-server.ts'
 
 /** Runs a script in a database, `db`, as an application; what it prints. */
 async function evaluate(server: RunningServer, database: string, script: string): Promise<string> {
@@ -82,9 +34,9 @@ async function read(server: RunningServer, database: string): Promise<string | u
 describeAdapter({
   service: 'mongodb',
   aliases: ['ferretdb'],
-  missing,
+  missing: missingMongodb,
   clients: ['mongosh'],
-  start,
+  start: startMongodb,
   wrongTargets: ['shop', 'admin', 'preview_login_k3v9xab', 'x.login_k3v9xa', '../login_k3v9xa'],
   write,
   read,
@@ -108,7 +60,7 @@ describeAdapter({
   },
 })
 
-describeServer('mongodb templates', missing, () => {
+describeServer('mongodb templates', missingMongodb, () => {
   const id = 'login_k3v9xa'
   const slice = `preview_${id}`
   const template = 'penv_tpl_shop_1'
@@ -125,7 +77,7 @@ describeServer('mongodb templates', missing, () => {
 
   beforeAll(async () => {
     data = mkdtempSync(join(tmpdir(), 'penv-mongo-'))
-    server = await start()
+    server = await startMongodb()
     await succeed(`mongodb_create ${template}`)
     await evaluate(
       server,

@@ -75,7 +75,8 @@ describeAdapter({
     mkdirSync(join(root, 'main'))
     mkdirSync(join(root, 'envs', 'login_k3v9xa', 'data'), { recursive: true })
     symlinkSync(main, join(root, 'envs', 'login_k3v9xa', 'data', 'main.db'))
-    return { version: '', address: '', env: {}, password: '', stop: async () => undefined }
+    const version = (await query(':memory:', 'select sqlite_version();')).trim()
+    return { version, address: '', env: {}, password: '', stop: async () => undefined }
   },
   wrongTargets: [main, '../../../main/dev.db', 'main.db', '..', '.', '-x', '*'],
   write: (_server, slice, value) => keep(pathOf(slice), value),

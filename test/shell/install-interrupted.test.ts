@@ -94,7 +94,7 @@ describe('killed before any of its steps', { timeout: 300_000 }, () => {
       expect([`${from} ${from}\n`, `${to} ${to}\n`], `killed at step ${kills}`).toContain(askPenv(box))
       expect(box.install()).toMatchObject({ code: 0, stderr: '' })
       expect(askPenv(box)).toBe(`${to} ${to}\n`)
-      expect(readdirSync(join(box.prefix, 'lib', 'penv', 'versions'))).toHaveLength(1)
+      expect(readdirSync(join(box.prefix, 'lib', 'penv', 'versions'))).toHaveLength(2)
     }
     expect(kills).toBeGreaterThan(15)
     box.uninstall()
@@ -128,7 +128,7 @@ describe('stopped in the middle', { timeout: 300_000 }, () => {
       expect([1, 128, 143]).toContain(code)
       const names = Object.keys(snapshot(box.home))
       expect(
-        names.filter(name => /\.(penv|current|manifest)\.\d+$/.test(name)),
+        names.filter(name => /\.(penv|current|previous|manifest)\.\d+$/.test(name)),
         `at ${n}`,
       ).toEqual([])
       if (!names.includes('.local/lib/penv/current')) expect(names, `at ${n}`).toEqual([])

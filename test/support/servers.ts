@@ -80,8 +80,13 @@ export function describeServer(name: string, missing: string | undefined, body: 
       throw new Error(`${name}: ${missing}`)
     })
   })
-  const list = process.env.PENV_TEST_SKIPPED_LIST
-  if (!isRequired && list !== undefined) appendFileSync(list, `${name}: ${missing}\n`)
+  if (!isRequired) noteServer('skipped', `${name}: ${missing}`)
+}
+
+/** Remembers for the end of the run which server ran, with its version, or which suite was skipped and why. */
+export function noteServer(kind: 'ran' | 'skipped', text: string): void {
+  const notes = process.env.PENV_TEST_SERVER_NOTES
+  if (notes !== undefined) appendFileSync(notes, `${kind} ${text}\n`)
 }
 
 /** A port that was free a moment ago on 127.0.0.1. */

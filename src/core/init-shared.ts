@@ -1,0 +1,197 @@
+// Composes the scripts of an environment that takes its slices of shared servers through the adapters.
+// Text only: what is taken, and under which keys, is decided in core/init-slices.ts and core/init-ports.ts.
+import { accountsOf, serversText } from './init-accounts.ts'
+import { bootstrapText, migrateBlock, templateInputs } from './init-bootstrap.ts'
+import { addressValues, planPorts } from './init-ports.ts'
+import { findSharedKeys } from './init-shared-keys.ts'
+import { ADAPTERS, planSlices, type Slice, sliceValue } from './init-slices.ts'
+import type { InitSources } from './init-sources.ts'
+import {
+  callStep,
+  envBlock,
+  header,
+  installLines,
+  migrationQuestions,
+  migrationSteps,
+  question,
+  saysFrom,
+  scriptText,
+  seedSteps,
+  usedAssignments,
+} from './init-text.ts'
+import type { Stack } from './stack.ts'
+
+export function composeSharedScripts(stack: Stack, sources: InitSources): Map<string, string> {
+  const slices = planSlices(stack)
+  const accounts = accountsOf(stack, slices, sources)
+  const files = new Map<string, string>()
+  const hasAccounts = accounts.lines.length > 0
+  const sourced = [
+    ...(hasAccounts ? ['$PENV_DIR/servers.sh'] : []),
+    ...[...new Set(slices.map(slice => slice.kind))].map(kind => `$PENV_ADAPTERS/${kind}.sh`),
+  ]
+  const { ports, questions } = planPorts(stack.starts, sources)
+  const values: [string, string][] = []
+  for (const port of ports) for (const key of port.keys) values.push([key, `$${port.variable}`])
+  const unknown = [...questions, ...accounts.questions]
+  for (const slice of slices) {
+    const own = slice.keys.flatMap(key => {
+      const value = sliceValue(slice, key)
+      return value === undefined ? [] : [[key.key, value] as [string, string]]
+    })
+    values.push(...own.filter(([key]) => !values.some(([other]) => other === key)))
+    unknown.push(...sliceQuestions(slice))
+    values.push(...conventional(slice).filter(([key]) => !values.some(([other]) => other === key)))
+  }
+  values.push(...addressValues(sources, ports, new Set(values.map(([key]) => key))))
+  const steps = migrationSteps(stack, slices)
+  unknown.push(...migrationQuestions(stack), ...withoutAdapter(stack))
+  const cloned = slices.find(slice => slice.isCloneable && steps.length > 0)
+  files.set(
+    'provision.sh',
+    scriptText(
+      header(
+        [
+          `provision.sh: ${whatIsTaken(slices)} of this worktree's own.`,
+          `penv up runs it, and again is harmless. Made by penv init${saysFrom(sources)}; change it freely.`,
+        ],
+        sourced,
+      ),
+      [...allocations(slices), ...ports.map(port => `${port.variable}=$(penv get port ${port.name})`)],
+      [
+        ...creations(slices, cloned),
+        ...urlLines(slices, [...envBlock(values), ...migrateBlock(stack, steps, cloned)].join('\n')),
+      ],
+      [...new Set(unknown)].map(question),
+      envBlock(values),
+      migrateBlock(stack, steps, cloned),
+    ),
+  )
+  files.set(
+    'verify.sh',
+    scriptText(
+      header(
+        [
+          'verify.sh: what is written to these slices shows nowhere else. penv verify runs it after its own checks.',
+        ],
+        sourced,
+      ),
+      allocations(slices),
+      slices.length === 0
+        ? ['[ -d "$PENV_DATA" ]']
+        : slices.map(slice => `${slice.kind}_verify ${argument(slice)}`),
+    ),
+  )
+  files.set(
+    'teardown.sh',
+    scriptText(
+      header(
+        [
+          slices.length === 0
+            ? 'teardown.sh: ports and PENV_DATA go with the environment, and there is nothing else.'
+            : "teardown.sh: removes this environment's slices. penv destroy runs it, after the worktree is gone, too.",
+        ],
+        sourced,
+      ),
+      allocations(slices),
+      slices.map(slice => `${slice.kind}_drop ${argument(slice)}`),
+    ),
+  )
+  const seeds = seedSteps(stack, slices)
+  if (seeds.length > 0)
+    files.set(
+      'seed.sh',
+      scriptText(
+        header([
+          "seed.sh: sample rows for this environment alone, by the repository's own command. penv up --seed runs it.",
+        ]),
+        sliceVariables(slices, seeds),
+        [...installLines(stack, seeds), ...seeds.map(step => callStep(step, true))],
+      ),
+    )
+  if (cloned !== undefined) {
+    files.set('bootstrap.sh', bootstrapText(stack, slices, cloned, sourced, hasAccounts))
+    files.set('template.inputs', templateInputs(stack, cloned))
+  }
+  if (hasAccounts) files.set('servers.sh', serversText(accounts, sources))
+  const shared = findSharedKeys(stack, slices, sources, new Set(values.map(([key]) => key)))
+  if (shared.length > 0)
+    files.set(
+      'shared',
+      `# Keys that stay the main checkout's: a shared server is reached at the same place by everybody.\n${shared.join('\n')}\n`,
+    )
+  return files
+}
+
+function whatIsTaken(slices: readonly Slice[]): string {
+  const what = slices.map(({ kind }) => {
+    if (kind === 'redis') return 'a redis index'
+    if (kind === 's3') return 'a bucket'
+    if (kind === 'rabbitmq') return 'a virtual host'
+    if (kind === 'sqlite') return 'a SQLite file'
+    return /^(kafka|nats|elasticsearch|qdrant)$/.test(kind) ? `a prefix in ${kind}` : `a ${kind} database`
+  })
+  const parts = [...new Set(what), 'ports']
+  return parts.length === 1 ? 'ports' : `${parts.slice(0, -1).join(', ')} and ports`
+}
+
+function allocations(slices: readonly Slice[]): string[] {
+  const lines = slices.flatMap(slice =>
+    slice.allocate === undefined ? [] : [`${slice.variable}=$(${slice.allocate})`],
+  )
+  return [...new Set(lines)]
+}
+
+function argument(slice: Slice): string {
+  return slice.kind === 'sqlite' ? 'app.db' : `"$${slice.variable}"`
+}
+
+function creations(slices: readonly Slice[], cloned: Slice | undefined): string[] {
+  return slices.map(
+    slice => `${slice.kind}_create ${argument(slice)}${slice === cloned ? ' "${PENV_TEMPLATE:-}"' : ''}`,
+  )
+}
+
+/** A file's URL is written by each library in its own way, and a bucket's server has its own variable. */
+function urlLines(slices: readonly Slice[], text: string): string[] {
+  const lines = slices
+    .filter(slice => slice.kind !== 'sqlite' && slice.kind !== 's3')
+    .map(slice => `${slice.urlVariable}=$(${slice.kind}_url ${argument(slice)})`)
+  return usedAssignments(lines, text)
+}
+
+/** What a seed needs of the slices, where its command takes an address. */
+function sliceVariables(slices: readonly Slice[], steps: ReturnType<typeof seedSteps>): string[] {
+  return slices.some(slice => steps.some(step => step.command.includes(`"$${slice.variable}"`)))
+    ? allocations(slices)
+    : []
+}
+
+/** Where no key is known: what most programs read, beside the question which key it is. */
+export function conventional(slice: Slice): [string, string][] {
+  if (slice.keys.length > 0 || slice.suffix !== '') return []
+  if (slice.urlVariable === 'url' && slice.kind !== 'sqlite') return [['DATABASE_URL', '$url']]
+  return slice.kind === 'redis' ? [['REDIS_URL', '$redis_url']] : []
+}
+
+/** What an app must say by a key that is not there. */
+function sliceQuestions(slice: Slice): string[] {
+  const has = (...parts: string[]) => slice.keys.some(key => parts.includes(key.part))
+  if (slice.kind === 'redis')
+    return has('url', 'index', 'connection') ? [] : ['which key gives the app its Redis index, "$index"']
+  if (slice.kind === 'rabbitmq')
+    return has('url', 'vhost', 'connection') ? [] : ['which key gives the app its virtual host, "$name"']
+  if (slice.kind === 's3') return has('bucket') ? [] : ['which key gives the app its bucket, "$bucket"']
+  if (/^(kafka|nats|elasticsearch|qdrant)$/.test(slice.kind))
+    return has('prefix') ? [] : [`which key gives the app the prefix of its names in ${slice.kind}, "$name-"`]
+  if (slice.kind === 'sqlite' || slice.suffix !== '' || has('url', 'database', 'connection')) return []
+  return [`which key gives the app its ${slice.kind} database, "$${slice.variable}"`]
+}
+
+function withoutAdapter(stack: Stack): string[] {
+  return stack.services
+    .filter(
+      service => service.need === 'required' && service.kind !== 'mail' && !ADAPTERS.includes(service.kind),
+    )
+    .map(service => `how is ${service.name} kept apart: ${service.tierReason}`)
+}
