@@ -166,6 +166,21 @@ function build(run: (action: Action) => (...args: unknown[]) => Promise<void>): 
   )
   add(
     program,
+    'init',
+    'write .preview/ scripts from what is here, and wire agents and tools',
+    run(async (context, command) => (await import('./commands/init.ts')).init(context, command.opts())),
+  )
+    .option('--dry-run', 'print a diff and write nothing')
+    .option('--print <file>', 'print one file and write nothing', requireValue)
+    .option(
+      '--compose <mode>',
+      'shared servers, or an own compose project for each environment',
+      requireValue,
+    )
+    .option('--agents <names>', 'auto, none, or names of tools to wire', requireValue)
+    .option('--uninstall', 'take the wiring out again; scripts stay')
+  add(
+    program,
     'session',
     'tell an agent about the environment; for hooks',
     run(async context => (await import('./commands/session.ts')).session(context)),

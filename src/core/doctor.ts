@@ -1,5 +1,6 @@
 // What doctor says of each thing that was looked at. Pure: facts in, findings out, each with its remedy.
 
+import { QUESTION_MARK } from './init-text.ts'
 import type { Stack } from './stack.ts'
 import type { Verdict } from './verify-checks.ts'
 import type { WiringChange } from './wiring.ts'
@@ -100,9 +101,6 @@ export interface ScriptFacts {
   text: string
   isExecutable: boolean
 }
-
-/** The marker that init leaves where it did not know a command: one line, one question. */
-export const QUESTION_MARK = '# QUESTION:'
 
 export function judgeScripts(scripts: readonly ScriptFacts[]): Finding[] {
   if (!scripts.some(({ file }) => file.endsWith('/provision.sh')))

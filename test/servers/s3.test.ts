@@ -116,7 +116,7 @@ for (const bench of benches) {
   const hasTags = program === 'versitygw'
   describeAdapter({
     service: 's3',
-    name: `s3 adapter on ${program} with ${client}`,
+    variant: `on ${program} with ${client}`,
     aliases: ['minio'],
     missing: missingFor(bench),
     hasPassword: program === 'versitygw',
