@@ -120,6 +120,9 @@ function classify(
     return { service: 'sqlite', part: /^file:/.test(value) ? 'url' : 'path', group: groupOf(key, named) }
   if (named === undefined) return undefined
   const service = named.kind ?? database
+  // A file has no host and no user: such a key is that of a choice which a default run does not take.
+  if (service === 'sqlite' && named.kind === undefined && /^(host|port|user|password)$/.test(named.part))
+    return undefined
   return service === undefined ? undefined : { service, part: named.part, group: named.group }
 }
 

@@ -156,7 +156,11 @@ function composeStarts(facts: RepoFacts): FrameworkStart[] {
           evidence: evidenceAt(facts, service.file, port.line ?? service.line),
         })),
       )
-      const files = /^(docker-)?compose\.ya?ml$/.test(project.file) ? '' : `-f ${shellWord(project.file)} `
+      // With -f Compose reads nothing but what is named, so an overlay needs its base, and a base its override.
+      const ordered = project.isOverlay ? [...project.files].reverse() : project.files
+      const files = /^(docker-)?compose\.ya?ml$/.test(project.file)
+        ? ''
+        : ordered.map(file => `-f ${shellWord(file)} `).join('')
       return [
         {
           name: first.name,

@@ -55,7 +55,9 @@ function findLiquibase(context: MigrationContext): FoundTool[] {
   )
   const config = context.filePaths.find(path => /(^|\/)liquibase\.properties$/.test(path))
   const changelog = context.paths.find(path =>
-    /(^|\/)[\w.-]*changelog[\w.-]*\.(xml|ya?ml|json|sql)$/i.test(path),
+    /(^|\/)([\w.-]*changelog[\w.-]*|liquibase\/(?:master|main|root)[\w.-]*)\.(xml|ya?ml|json|sql)$/i.test(
+      path,
+    ),
   )
   if (
     changelog === undefined ||
