@@ -5,6 +5,7 @@
 import { closeSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import { execa } from 'execa'
 import { parseShebang } from '../core/script-env.ts'
+import type { ScriptEnd } from '../core/script-failure.ts'
 import { PenvError } from '../errors.ts'
 import { endGroup } from './process-group.ts'
 import { readStartTime } from './processes.ts'
@@ -28,12 +29,6 @@ export interface ScriptCall {
   timeoutMs: number | undefined
   interrupts: Interrupts
   onOutput: (bytes: Uint8Array) => void
-}
-
-export interface ScriptEnd {
-  exitCode: number | undefined
-  signal: string | undefined
-  timedOut: boolean
 }
 
 /** Signals that ask penv to stop; the first one decides its exit code. */
