@@ -9,13 +9,11 @@ export interface SharedResource {
   file: string
 }
 
-// libpq writes its variables without an underscore: PGHOST, PGPORT, PGDATABASE.
-const HOST_PART = /(^|_|(?<=^PG))(HOST|HOSTNAME|ADDR|ADDRESS|SERVER|PORT)$/i
+// Some clients read names without an underline: PGHOST, and MYSQLPORT of hosting services.
+const HOST_PART = /(?:^|_|(?<=^(?:PG|MYSQL|REDIS|MONGO)))(HOST|HOSTNAME|ADDR|ADDRESS|SERVER|PORT)$/i
 const SLICE_PART =
-  /(^|_|(?<=^PG))(DB|DATABASE|DBNAME|DB_NAME|DATABASE_NAME|NAMESPACE|INDEX|PREFIX|BUCKET|VHOST|SCHEMA|TOPIC|QUEUE|KEYSPACE|DB_INDEX)$/i
-// DB_NAME is a database in the group DB, beside DB_HOST, as well as one in the group of MYSQL_DB_NAME.
-const NAME_PART = /(?<=(^|_)(DB|DATABASE))_NAME$/i
-const PORT_PART = /(^|_|(?<=^PG))PORT$/i
+  /(?:^|_|(?<=^(?:PG|MYSQL|REDIS|MONGO)))(DB|DATABASE|DBNAME|DB_NAME|DATABASE_NAME|NAMESPACE|INDEX|PREFIX|BUCKET|VHOST|SCHEMA|TOPIC|QUEUE|KEYSPACE|DB_INDEX)$/i
+const PORT_PART = /(?:^|_|^(?:PG|MYSQL|REDIS|MONGO))PORT$/i
 const LOCATION_PART = /(^|_)(URL|URI|DSN|ENDPOINT|BROKERS|SERVERS|CONNECTION|CONNECTION_STRING)$/i
 const FILE_URL = /^(file|sqlite3?):/i
 const URL_SHAPE = /^[a-z][a-z0-9+.-]*:\/\//i
@@ -38,9 +36,15 @@ function isElsewhere(value: string): boolean {
   )
 }
 
-/** The parts of one resource share what stands before the part's name: `DB` of DB_HOST and DB_PORT. */
-function groupsOf(key: string, parts: readonly RegExp[]): string[] {
-  return parts.filter(part => part.test(key)).map(part => key.replace(part, ''))
+/**
+ * The parts of one resource share what stands before the part's name: `DB_` of DB_HOST and DB_PORT. DB_NAME may
+ * be the name of `DB_`, or a DB_NAME of its own: both count.
+ */
+function groupsOf(key: string): string[] {
+  const part = [SLICE_PART, HOST_PART].find(pattern => pattern.test(key))
+  if (part === undefined) return []
+  const groups = [key.replace(part, ''), ...(/_(NAME|INDEX)$/i.test(key) ? [key.replace(/_[^_]*$/, '')] : [])]
+  return groups.filter(group => group !== '')
 }
 
 /**
@@ -57,13 +61,13 @@ export function findSharedResources(
   const separated = new Set<string>()
   for (const [key, { value }] of main) {
     const ours = own.get(key)
-    if (ours === undefined || ours === value) continue
-    for (const group of groupsOf(key, [SLICE_PART, NAME_PART])) if (group !== '') separated.add(group)
+    if (SLICE_PART.test(key) && ours !== undefined && ours !== value)
+      for (const group of groupsOf(key)) separated.add(group)
   }
   const shared: SharedResource[] = []
   for (const [key, { value, file }] of main) {
     if (allowed.has(key) || key.startsWith('PENV_') || !namesResource(key, value)) continue
-    if (groupsOf(key, [HOST_PART]).some(group => separated.has(group))) continue
+    if (HOST_PART.test(key) && groupsOf(key).some(group => separated.has(group))) continue
     // A host alone says nothing: the port or the database beside it decides.
     if (HOST_PART.test(key) && !PORT_PART.test(key) && isLocalHost(value)) continue
     const ours = own.get(key)
