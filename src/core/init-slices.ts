@@ -43,7 +43,7 @@ export function planSlices(stack: Stack): Slice[] {
   )
   const main = required.find(kind => CLONEABLE.has(kind))
   return required.flatMap(kind => {
-    const keys = stack.envKeys.filter(key => key.service === kind && key.isActive)
+    const keys = stack.envKeys.filter(key => key.service === kind && key.isActive && isSettable(key.key))
     if (kind === 'sqlite' && !keys.some(isFileKey)) return []
     return placesOf(kind, keys).map(({ suffix, keys: own }) => ({
       kind,
@@ -55,6 +55,11 @@ export function planSlices(stack: Stack): Slice[] {
       keys: own,
     }))
   })
+}
+
+/** What a shell can hold as a variable. */
+export function isSettable(key: string): boolean {
+  return /^[A-Za-z_]\w*$/.test(key)
 }
 
 /** A file that a key names can be moved; one that only the program names lies in its worktree anyway. */
@@ -123,13 +128,20 @@ function suffixOf(kind: ServiceKind, named: string, key: EnvKey): string {
 export function sliceValue(slice: Slice, key: EnvKey): string | undefined {
   const name = `$${slice.variable}`
   if (slice.kind === 'sqlite') return fileValue(key)
-  if (key.part === 'prefix') return slice.kind === 'redis' ? undefined : `${name}-`
+  if (key.part === 'prefix') return slice.kind === 'redis' ? undefined : prefixValue(slice, key)
   if (key.part === 'bucket' || key.part === 'vhost' || key.part === 'index' || key.part === 'database')
     return name
   if (key.part === 'url' || key.part === 'hosts') return urlValue(slice, key)
   if (key.part === 'connection') return connectionValue(slice)
   const variable = ACCOUNT[slice.kind]?.[key.part]
   return variable === undefined ? undefined : `$${variable}`
+}
+
+/** A topic or collection keeps its own name behind the prefix; NATS joins subjects with a dot. */
+function prefixValue(slice: Slice, key: EnvKey): string {
+  const joined = slice.kind === 'nats' ? '.' : '-'
+  const isWhole = !/prefix|namespace/i.test(key.key) && /^[\w.-]+$/.test(key.example ?? '')
+  return `$${slice.variable}${joined}${isWhole ? key.example : ''}`
 }
 
 /** The variables of servers.sh and the adapters, by the part of the address they hold. */
@@ -142,6 +154,12 @@ const ACCOUNT: Partial<Record<ServiceKind, Partial<Record<EnvKey['part'], string
     password: '{MYSQL_PWD:-}',
   },
   redis: { host: 'REDIS_HOST', port: 'REDIS_PORT', password: '{REDISCLI_AUTH:-}' },
+  clickhouse: {
+    host: 'CLICKHOUSE_HOST',
+    port: 'CLICKHOUSE_HTTP_PORT',
+    user: '{CLICKHOUSE_USER:-default}',
+    password: '{CLICKHOUSE_PASSWORD:-}',
+  },
   rabbitmq: {
     host: 'RABBITMQ_HOST',
     port: 'RABBITMQ_PORT',

@@ -56,7 +56,11 @@ export interface StubBox {
   remove(): void
 }
 
-export function makeStubBox(files: ReadonlyMap<string, string>, repository?: string): StubBox {
+export function makeStubBox(
+  files: ReadonlyMap<string, string>,
+  repository?: string,
+  main: Readonly<Record<string, string>> = {},
+): StubBox {
   const box = mkdtempSync(join(tmpdir(), 'penv-stub-'))
   const root = join(box, 'a tree')
   mkdirSync(root)
@@ -83,6 +87,7 @@ export function makeStubBox(files: ReadonlyMap<string, string>, repository?: str
     )
   }
   for (const [name, text] of files) writeFileSync(join(root, '.preview', name), text)
+  for (const [name, text] of Object.entries(main)) writeFileSync(join(root, name), text)
   return {
     run(script, args = [], env = {}) {
       const log = join(box, 'log')
