@@ -1,5 +1,5 @@
 // Composes what has to do with the schema: the block of provision.sh that migrates, bootstrap.sh, template.inputs.
-import { type Slice, sliceValue } from './init-slices.ts'
+import type { Slice } from './init-slices.ts'
 import {
   callStep,
   header,
@@ -10,6 +10,7 @@ import {
   usedAssignments,
   usedMigrations,
 } from './init-text.ts'
+import { sliceValue } from './init-values.ts'
 import type { Stack } from './stack.ts'
 
 export function migrateBlock(stack: Stack, steps: readonly Step[], cloned: Slice | undefined): string[] {

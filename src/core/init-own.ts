@@ -7,6 +7,7 @@ import { type OwnProject, planOwnProject } from './init-compose.ts'
 import { ownAddress } from './init-own-address.ts'
 import { addressQuestions, ownValues, reachLines } from './init-own-values.ts'
 import { planPorts } from './init-ports.ts'
+import { testQuestions } from './init-shared.ts'
 import { planSlices } from './init-slices.ts'
 import type { ComposeSource, InitSources } from './init-sources.ts'
 import {
@@ -66,6 +67,7 @@ export function composeOwnScripts(
     ...(runsApp ? [] : questions),
     ...plan.questions,
     ...addressQuestions(slices),
+    ...testQuestions(slices),
     ...(runsApp ? insideQuestions(stack) : migrationQuestions(stack)),
     ...missingEnvFiles(compose),
   ]

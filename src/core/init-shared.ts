@@ -4,7 +4,7 @@ import { accountsOf, serversText } from './init-accounts.ts'
 import { bootstrapText, migrateBlock, templateInputs } from './init-bootstrap.ts'
 import { addressValues, planPorts } from './init-ports.ts'
 import { findSharedKeys } from './init-shared-keys.ts'
-import { ADAPTERS, planSlices, type Slice, sliceValue } from './init-slices.ts'
+import { ADAPTERS, planSlices, type Slice } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
 import {
   callStep,
@@ -19,6 +19,7 @@ import {
   seedSteps,
   usedAssignments,
 } from './init-text.ts'
+import { sliceValue } from './init-values.ts'
 import type { Stack } from './stack.ts'
 
 export function composeSharedScripts(stack: Stack, sources: InitSources): Map<string, string> {
@@ -45,7 +46,7 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
   }
   values.push(...addressValues(sources, ports, new Set(values.map(([key]) => key))))
   const steps = migrationSteps(stack, slices)
-  unknown.push(...migrationQuestions(stack), ...withoutAdapter(stack))
+  unknown.push(...migrationQuestions(stack), ...testQuestions(slices), ...withoutAdapter(stack))
   const cloned = slices.find(slice => slice.isCloneable && steps.length > 0)
   files.set(
     'provision.sh',
@@ -186,6 +187,19 @@ function sliceQuestions(slice: Slice): string[] {
     return has('prefix') ? [] : [`which key gives the app the prefix of its names in ${slice.kind}, "$name-"`]
   if (slice.kind === 'sqlite' || slice.suffix !== '' || has('url', 'database', 'connection')) return []
   return [`which key gives the app its ${slice.kind} database, "$${slice.variable}"`]
+}
+
+/** A key that tests take, too: set for a run of them, it empties what the environment's app uses. */
+export function testQuestions(slices: readonly Slice[]): string[] {
+  return slices.flatMap(slice =>
+    slice.keys.flatMap(({ key, sharedWithTests: at }) =>
+      at === undefined
+        ? []
+        : [
+            `tests take ${key}, too (${at.file}:${at.line}), and empty what they run on: which key gives them a database of their own`,
+          ],
+    ),
+  )
 }
 
 function withoutAdapter(stack: Stack): string[] {

@@ -3,6 +3,7 @@
 
 import type { Slice } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
+import { sliceValue } from './init-values.ts'
 import type { Migration } from './migrations.ts'
 import type { PackageManager } from './package-manager.ts'
 import type { Stack } from './stack.ts'
@@ -99,11 +100,19 @@ export function usedMigrations(stack: Stack): Migration[] {
   )
 }
 
-/** Puts the variables of the slice that a command works on in the place of `"$url"` and `"$name"`. */
+/**
+ * Puts the slice that a command works on in the place of `"$url"` and `"$name"`. A variable that is one of the app's
+ * keys gets what the key gets, since a query like `?sslmode=disable` belongs to it.
+ */
 function withSlice(command: string, database: Migration['database'], slices: readonly Slice[]): string {
   const slice = slices.find(one => one.kind === database) ?? slices[0]
   if (slice === undefined) return command
-  return command.replaceAll('"$url"', `"$${slice.urlVariable}"`).replaceAll('"$name"', `"$${slice.variable}"`)
+  const named = command.replace(/\b([A-Za-z_]\w*)="\$(?:url|name)"/g, (whole, variable: string) => {
+    const key = slice.keys.find(one => one.key === variable)
+    const value = key === undefined ? undefined : sliceValue(slice, key)
+    return value === undefined ? whole : `${variable}="${value}"`
+  })
+  return named.replaceAll('"$url"', `"$${slice.urlVariable}"`).replaceAll('"$name"', `"$${slice.variable}"`)
 }
 
 function unique(steps: readonly Step[]): Step[] {

@@ -248,6 +248,37 @@ describe('composeInitScripts', () => {
     expect(provision(scripts, { PENV_NO_MIGRATE: '1' }).log.join()).not.toContain('migrate')
   })
 
+  it('gives a variable of a make target what the app’s key gets, with its query', async () => {
+    const makefile =
+      '-include .env\nmigrate-up:\n\tmigrate -path db/migrations -database "$(DATABASE_DSN)" up\n'
+    const scripts = await init({
+      'go.mod': 'module x\n\nrequire github.com/lib/pq v1.10.9\n',
+      Makefile: makefile,
+      'db/migrations/1_a.up.sql': '',
+      'compose.yaml': compose(db),
+      '.env.example': 'DATABASE_DSN=postgres://app@localhost/app?sslmode=disable\n',
+    })
+    expect(scripts.files.get('provision.sh')).toContain(
+      'penv exec -- make migrate-up DATABASE_DSN="$url?sslmode=disable"',
+    )
+    expect(provision(scripts).log.at(-1)).toBe(
+      'exec make migrate-up DATABASE_DSN=postgres://u:p@localhost/preview_wt_abc123?sslmode=disable',
+    )
+  })
+
+  it('asks for a database of their own where tests take the app’s key', async () => {
+    const scripts = await init({
+      'compose.yaml': compose(db),
+      Gemfile: 'gem "rails"\ngem "pg"\n',
+      'bin/rails': '#!/usr/bin/env ruby\n',
+      'config/database.yml':
+        'development:\n  adapter: postgresql\n  database: a\ntest:\n  adapter: postgresql\n  database: a_test\n',
+    })
+    expect(scripts.questions).toContainEqual(
+      expect.stringMatching(/^tests take DATABASE_URL, too \(config\/database\.yml:2\)/),
+    )
+  })
+
   it('never calls a command that drops first', async () => {
     const scripts = await init({
       'package.json': manifest({

@@ -361,7 +361,7 @@ const rows: [tool: string, title: string, files: Files, expected: Expected][] = 
     },
     {
       command:
-        'go run -tags postgres github.com/golang-migrate/migrate/v4/cmd/migrate@v4.17.1 -path db/migrations -database "$url" up',
+        'PGSSLMODE="${PGSSLMODE:-disable}" go run -tags postgres github.com/golang-migrate/migrate/v4/cmd/migrate@v4.17.1 -path db/migrations -database "$url" up',
       database: 'postgres',
     },
   ],
@@ -408,7 +408,10 @@ const rows: [tool: string, title: string, files: Files, expected: Expected][] = 
     'dbmate',
     'from npm',
     { 'package.json': manifest({}, ['dbmate']), 'db/migrations/20240101_a.sql': '' },
-    { command: 'DATABASE_URL="$url" npx dbmate --no-dump-schema migrate', directory: 'db/migrations' },
+    {
+      command: 'PGSSLMODE="${PGSSLMODE:-disable}" DATABASE_URL="$url" npx dbmate --no-dump-schema migrate',
+      directory: 'db/migrations',
+    },
   ],
   [
     'atlas',
@@ -645,6 +648,16 @@ describe('findMigrations', () => {
     },
   )
 
+  it('passes over a Makefile that includes a file which a worktree does not have', async () => {
+    const makefile = (include: string) => `${include} .env\nmigrate:\n\tnpx prisma migrate deploy\n`
+    const command = async (include: string) => {
+      const facts = await factsOf({ 'package.json': manifest({}), ...prisma, Makefile: makefile(include) })
+      return findMigrations(facts)[0]?.command
+    }
+    expect(await command('include')).toBe('npx prisma migrate deploy')
+    expect(await command('-include')).toBe('make migrate')
+  })
+
   it('asks for the command where none is known, and names the folder', async () => {
     const [migration] = findMigrations(
       await factsOf({
@@ -671,6 +684,10 @@ describe('findMigrations', () => {
     ],
     ['a sourced .env', { 'db:migrate': 'set -a && . ./.env && prisma migrate deploy' }],
     ['dotenv that overrides', { 'db:migrate': 'dotenv -o -e .env -- prisma migrate deploy' }],
+    [
+      'an env file that a worktree does not have',
+      { 'db:migrate': 'node --env-file=.env node_modules/.bin/prisma migrate deploy' },
+    ],
     ['a seed in the same script', { 'db:migrate': 'prisma migrate deploy && prisma db seed' }],
   ])('passes over a script with %s', async (_title, scripts) => {
     const [migration] = findMigrations(await factsOf({ 'package.json': manifest(scripts), ...prisma }))
