@@ -1,15 +1,7 @@
 // Composes what has to do with the schema: the block of provision.sh that migrates, bootstrap.sh, template.inputs.
 import type { Slice } from './init-slices.ts'
-import {
-  callStep,
-  header,
-  installLines,
-  migrationSteps,
-  type Step,
-  scriptText,
-  usedAssignments,
-  usedMigrations,
-} from './init-text.ts'
+import { callStep, installLines, migrationSteps, type Step, usedMigrations } from './init-steps.ts'
+import { header, scriptText, usedAssignments } from './init-text.ts'
 import { sliceValue } from './init-values.ts'
 import type { Stack } from './stack.ts'
 
@@ -40,7 +32,7 @@ export function bootstrapText(
       ),
     },
     slices,
-  )
+  ).called
   const exports = cloned.keys.flatMap(key => {
     const value = sliceValue(cloned, key)
     return value === undefined ? [] : [`export ${key.key}="${value}"`]

@@ -12,18 +12,13 @@ import { planSlices } from './init-slices.ts'
 import type { ComposeSource, InitSources } from './init-sources.ts'
 import {
   callStep,
-  envBlock,
-  header,
   installLines,
   migrationQuestions,
   migrationSteps,
-  question,
-  quoteWord,
-  saysFrom,
-  scriptText,
   seedSteps,
   usedMigrations,
-} from './init-text.ts'
+} from './init-steps.ts'
+import { envBlock, header, question, quoteWord, saysFrom, scriptText } from './init-text.ts'
 import type { Stack } from './stack.ts'
 
 const PROJECT = 'project="preview-$PENV_ID"'
@@ -56,7 +51,8 @@ export function composeOwnScripts(
   const addresses = reached.map(one => one.address)
   const accounts = accountsOf(stack, slices, sources)
   const values = ownValues(plan, app, slices, sources)
-  const steps = runsApp ? [] : migrationSteps(stack, slices)
+  const migrations = migrationSteps(stack, slices)
+  const steps = runsApp ? [] : migrations.called
   const reach = reachLines(
     addresses,
     accounts,
@@ -66,9 +62,9 @@ export function composeOwnScripts(
   const unknown = [
     ...(runsApp ? [] : questions),
     ...plan.questions,
-    ...addressQuestions(slices),
+    ...(migrations.held.length === 0 ? addressQuestions(slices) : []),
     ...testQuestions(slices),
-    ...(runsApp ? insideQuestions(stack) : migrationQuestions(stack)),
+    ...(runsApp ? insideQuestions(stack) : migrationQuestions(stack, migrations)),
     ...missingEnvFiles(compose),
   ]
   files.set(
@@ -128,7 +124,7 @@ export function composeOwnScripts(
       ],
     ),
   )
-  const seeds = runsApp ? [] : seedSteps(stack, slices)
+  const seeds = runsApp ? [] : seedSteps(stack, slices).called
   if (seeds.length > 0)
     files.set(
       'seed.sh',

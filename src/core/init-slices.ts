@@ -32,7 +32,8 @@ export const ADAPTERS: readonly ServiceKind[] = [
   'elasticsearch',
   'qdrant',
 ]
-const CLONEABLE = new Set<ServiceKind>(['postgres', 'mysql', 'mongodb', 'sqlite'])
+/** The first of these is "the database", whose address is `$url`. */
+export const MAIN: ReadonlySet<ServiceKind> = new Set<ServiceKind>(['postgres', 'mysql', 'mongodb', 'sqlite'])
 const DATABASES = new Set<ServiceKind>(['postgres', 'mysql', 'mongodb'])
 /** Number 0 is the main checkout's. */
 const INDEX_RANGE = '1-15'
@@ -41,7 +42,7 @@ export function planSlices(stack: Stack): Slice[] {
   const required = ADAPTERS.filter(kind =>
     stack.services.some(one => one.kind === kind && one.need === 'required'),
   )
-  const main = required.find(kind => CLONEABLE.has(kind))
+  const main = required.find(kind => MAIN.has(kind))
   return required.flatMap(kind => {
     const keys = stack.envKeys.filter(key => key.service === kind && key.isActive && isSettable(key.key))
     if (kind === 'sqlite' && !keys.some(isFileKey)) return []
@@ -51,7 +52,8 @@ export function planSlices(stack: Stack): Slice[] {
       variable: variableOf(kind, suffix),
       allocate: allocationOf(kind, suffix),
       urlVariable: suffix === '' ? (kind === main ? 'url' : `${kind}_url`) : `${suffix}_url`,
-      isCloneable: CLONEABLE.has(kind) && suffix === '' && kind === main,
+      // A file is built as fast as it is copied, and each library would need another path to the template.
+      isCloneable: kind !== 'sqlite' && suffix === '' && kind === main,
       keys: own,
     }))
   })

@@ -279,6 +279,39 @@ describe('composeInitScripts', () => {
     )
   })
 
+  it('does not migrate what nothing points at the slice: that would be the main checkout’s database', async () => {
+    const settings =
+      'DATABASES = {"default": {"ENGINE": "django.db.backends.postgresql", "NAME": "shop", "HOST": "localhost"}}\n'
+    const scripts = await init({
+      'manage.py': 'import os\nos.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")\n',
+      'shop/settings.py': settings,
+      'requirements.txt': 'django\npsycopg\n',
+      'compose.yaml': compose(db),
+    })
+    expect(provision(scripts).log.join('\n')).not.toMatch(/migrate/)
+    expect(scripts.files.has('bootstrap.sh')).toBe(false)
+    expect(scripts.questions.filter(text => /manage\.py migrate/.test(text))).toHaveLength(1)
+  })
+
+  it('makes no template of one of two databases', async () => {
+    const schema = (key: string) => `datasource db {\n  provider = "postgresql"\n  url = env("${key}")\n}\n`
+    const scripts = await init({
+      ...web,
+      'compose.yaml': compose(db),
+      'a/package.json': '{}',
+      'a/prisma/schema.prisma': schema('A_DATABASE_URL'),
+      'a/prisma/migrations/1/m.sql': '',
+      'b/package.json': '{}',
+      'b/prisma/schema.prisma': schema('B_DATABASE_URL'),
+      'b/prisma/migrations/1/m.sql': '',
+      '.env.example': 'A_DATABASE_URL=postgres://localhost/a\nB_DATABASE_URL=postgres://localhost/b\n',
+    })
+    expect(scripts.files.has('bootstrap.sh')).toBe(false)
+    const folders = { 'a/package.json': '{}', 'b/package.json': '{}' }
+    const { log } = provision(scripts, {}, folders)
+    expect(log.filter(line => line.startsWith('exec '))).toHaveLength(2)
+  })
+
   it('never calls a command that drops first', async () => {
     const scripts = await init({
       'package.json': manifest({
@@ -305,8 +338,8 @@ describe('composeInitScripts', () => {
     box.remove()
     expect(log).toEqual([
       'postgres_create penv_tpl_1',
-      'npm ci',
-      'npx prisma migrate deploy',
+      'npm ci @template',
+      'npx prisma migrate deploy @template',
       'postgres_freeze penv_tpl_1',
     ])
     expect(scripts.files.get('bootstrap.sh')).toContain('export DATABASE_URL="$url"')
@@ -336,6 +369,19 @@ describe('composeInitScripts', () => {
       'compose.yaml': compose(db),
     })
     expect(seeded.files.get('seed.sh')).toContain('penv exec -- npx prisma db seed')
+  })
+
+  it('makes the schema of a file each time, since no library finds the template of another', async () => {
+    const scripts = await init({
+      ...web,
+      '.env.example': 'DATABASE_URL=file:./dev.db\n',
+      'prisma/schema.prisma': 'datasource db {\n  provider = "sqlite"\n  url = env("DATABASE_URL")\n}\n',
+      'prisma/migrations/1_a/migration.sql': '',
+    })
+    expect(scripts.files.has('bootstrap.sh')).toBe(false)
+    expect(provision(scripts, { PENV_TEMPLATE_FRESH: '1', sqlite_cloned: '1' }).log).toContain(
+      'exec npx prisma migrate deploy',
+    )
   })
 
   it('reads a password that only the main checkout has when it is needed, and keeps it out of the scripts', async () => {
