@@ -11,6 +11,7 @@ import { testQuestions } from './init-shared.ts'
 import { planSlices } from './init-slices.ts'
 import type { ComposeSource, InitSources } from './init-sources.ts'
 import {
+  asksForDatabase,
   callStep,
   installLines,
   migrationQuestions,
@@ -62,7 +63,7 @@ export function composeOwnScripts(
   const unknown = [
     ...(runsApp ? [] : questions),
     ...plan.questions,
-    ...(migrations.held.length === 0 ? addressQuestions(slices) : []),
+    ...(asksForDatabase(stack, migrations) ? [] : addressQuestions(slices)),
     ...testQuestions(slices),
     ...(runsApp ? insideQuestions(stack) : migrationQuestions(stack, migrations)),
     ...missingEnvFiles(compose),

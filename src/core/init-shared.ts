@@ -7,6 +7,7 @@ import { findSharedKeys } from './init-shared-keys.ts'
 import { ADAPTERS, MAIN, planSlices, type Slice } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
 import {
+  asksForDatabase,
   callStep,
   installLines,
   migrationQuestions,
@@ -40,7 +41,7 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
     })
     values.push(...own.filter(([key]) => !values.some(([other]) => other === key)))
     // What a held migration asks is the same.
-    if (migrations.held.length === 0 || !MAIN.has(slice.kind)) unknown.push(...sliceQuestions(slice))
+    if (!asksForDatabase(stack, migrations) || !MAIN.has(slice.kind)) unknown.push(...sliceQuestions(slice))
     values.push(...conventional(slice).filter(([key]) => !values.some(([other]) => other === key)))
   }
   values.push(...addressValues(sources, ports, new Set(values.map(([key]) => key))))

@@ -47,7 +47,8 @@ function stepsOf(
   const held: Step[] = []
   for (const migration of usedMigrations(stack)) {
     const written = commandOf(migration)
-    if (written === undefined) continue
+    // Where a person has to say how the tool is pointed elsewhere, it would work on the main checkout's.
+    if (written === undefined || migration.question !== undefined) continue
     const slice = sliceOf(migration.database, slices)
     const step = { folder: migration.folder, command: withSlice(written, slice) }
     const list = reaches(written, migration, slice, stack) ? called : held
@@ -95,6 +96,11 @@ function withSlice(command: string, slice: Slice | undefined): string {
     return value === undefined ? whole : `${variable}="${value}"`
   })
   return named.replaceAll('"$url"', `"$${slice.urlVariable}"`).replaceAll('"$name"', `"$${slice.variable}"`)
+}
+
+/** Whether one of the questions is how the database is pointed elsewhere, so that it need not be asked again. */
+export function asksForDatabase(stack: Stack, steps: Steps): boolean {
+  return steps.held.length > 0 || usedMigrations(stack).some(one => one.question !== undefined)
 }
 
 /** What a person has to say about migrations: the command, or the key that points it at the slice. */

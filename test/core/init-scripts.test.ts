@@ -290,7 +290,23 @@ describe('composeInitScripts', () => {
     })
     expect(provision(scripts).log.join('\n')).not.toMatch(/migrate/)
     expect(scripts.files.has('bootstrap.sh')).toBe(false)
-    expect(scripts.questions.filter(text => /manage\.py migrate/.test(text))).toHaveLength(1)
+    expect(scripts.questions.filter(text => /database|key/.test(text))).toEqual([
+      expect.stringMatching(/^shop\/settings\.py:1 names the database itself/),
+    ])
+  })
+
+  it('does not migrate where no key is known, and asks once for the one that is meant', async () => {
+    const scripts = await init({
+      ...web,
+      'go.mod': 'module x\n',
+      'compose.yaml': compose(db),
+      artisan: '',
+      'database/migrations/1_a.php': '',
+    })
+    expect(provision(scripts).log.join('\n')).not.toMatch(/migrate/)
+    expect(scripts.questions.filter(text => /database/.test(text))).toEqual([
+      expect.stringMatching(/`php artisan migrate --no-interaction`/),
+    ])
   })
 
   it('makes no template of one of two databases', async () => {

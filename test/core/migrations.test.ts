@@ -670,6 +670,80 @@ describe('findMigrations', () => {
     expect(migration?.question).toContain('migrations')
   })
 
+  it.each([
+    [
+      'a knexfile',
+      {
+        'package.json': manifest({}),
+        'knexfile.js':
+          "module.exports = { client: 'pg', connection: 'postgres://a@localhost/app', migrations: {} }\n",
+        'migrations/1_a.js': '',
+      },
+      'knexfile.js:1',
+    ],
+    [
+      'a Prisma schema',
+      {
+        'package.json': manifest({}),
+        'prisma/schema.prisma':
+          'datasource db {\n  provider = "postgresql"\n  url = "postgresql://a@localhost/app"\n}\n',
+        'prisma/migrations/1/m.sql': '',
+      },
+      'prisma/schema.prisma:3',
+    ],
+    [
+      'config.json of Sequelize',
+      {
+        'package.json': manifest({}, ['sequelize-cli']),
+        '.sequelizerc': '',
+        'config/config.json': '{\n"development": {"host": "localhost"}}',
+        'migrations/1_a.js': '',
+      },
+      'config/config.json:2',
+    ],
+    [
+      'dev.exs',
+      {
+        'mix.exs': '{:ecto_sql, "~> 3"}\n',
+        'priv/repo/migrations/1_a.exs': '',
+        'config/dev.exs':
+          'import Config\n\nconfig :chat, Chat.Repo,\n  hostname: "localhost",\n  database: "chat_dev"\n\nconfig :chat, X, url: System.get_env("X")\n',
+      },
+      'config/dev.exs:5',
+    ],
+    [
+      'Django’s settings',
+      {
+        'manage.py': managePy,
+        'shop/settings.py':
+          'SECRET = env("X")\nDATABASES = {\n  "default": {"ENGINE": "django.db.backends.postgresql", "NAME": "shop"}\n}\nX = 1\n',
+      },
+      'shop/settings.py:3',
+    ],
+  ] as [string, Files, string][])(
+    'asks how the database is chosen where %s names it',
+    async (_title, files, place) => {
+      const [migration] = findMigrations(await factsOf(files))
+      expect(migration?.question).toContain(`${place} names the database itself`)
+    },
+  )
+
+  it.each([
+    [
+      'reads a variable',
+      "module.exports = { client: 'pg', connection: process.env.DATABASE_URL || 'postgres://a@localhost/app', migrations: {} }\n",
+    ],
+    [
+      'takes it from another module',
+      "const { url } = require('./config')\nmodule.exports = { client: 'pg', connection: { host: 'localhost', url }, migrations: {} }\n",
+    ],
+  ])('does not ask where the configuration %s', async (_title, text) => {
+    const [migration] = findMigrations(
+      await factsOf({ 'package.json': manifest({}), 'knexfile.js': text, 'migrations/1_a.js': '' }),
+    )
+    expect(migration?.question).toBeUndefined()
+  })
+
   it('lists the folder, the schema and the lock file as what shapes the schema', async () => {
     const [migration] = findMigrations(
       await factsOf({ 'package.json': manifest({}), 'pnpm-lock.yaml': '', ...prisma }),
