@@ -7,10 +7,15 @@ const LITERAL =
 const READS =
   /\benv\b|\benv[.[(!]|ENV\b|environ|getenv|get_env|fetch_env|\bconfig\(|use_env_variable|\$\{|dotenv|(?:import\s[^\n]*from|require\(|from)\s*["']?\.{1,2}\/|\bprocess\.|configService/
 
+/** Sections of a configuration that a developer's run does not use. */
+const OTHER_MODES = /["']?\b(?:staging|production|test)["']?\s*:\s*\{/
+
 /** The line of a literal address in a text that reads nothing from elsewhere. */
 export function findPinnedLine({ text }: FactFile): number | undefined {
-  if (READS.test(text)) return undefined
-  const at = text.search(LITERAL)
+  const others = text.search(OTHER_MODES)
+  const own = others < 0 ? text : text.slice(0, others)
+  if (READS.test(own)) return undefined
+  const at = own.search(LITERAL)
   return at < 0 ? undefined : lineAt(text, at)
 }
 
