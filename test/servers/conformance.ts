@@ -193,7 +193,7 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
       mkdirSync(shims)
       writeFileSync(log, '')
       for (const tool of [...adapter.clients, ...BASE_TOOLS.split(' ')]) {
-        const real = findProgram(tool)
+        const real = findProgram(tool, (server.env.PATH ?? '').split(':'))
         if (real === undefined) continue
         writeFileSync(
           join(shims, tool),
