@@ -21,14 +21,16 @@ penv_need() (
 )
 
 # penv_check_name NAME MAX: lower case, digits and _, starting with a letter, at most MAX bytes: no server changes such a name.
-penv_check_name() {
+# In C's locale, since a-z holds capitals in others.
+penv_check_name() (
+  LC_ALL=C
   case $1 in
     '' | [!a-z]* | *[!a-z0-9_]*)
-      penv_fail "\"$1\" is not a name: use a-z, 0-9 and _, starting with a letter" || return
+      penv_fail "\"$1\" is not a name: use a-z, 0-9 and _, starting with a letter" || exit 1
       ;;
   esac
   [ "${#1}" -le "$2" ] || penv_fail "the name \"$1\" has ${#1} bytes: the server takes $2"
-}
+)
 
 # penv_is_own NAME: the name carries this environment's id, as a whole word between _, - or . or the ends.
 penv_is_own() (

@@ -30,9 +30,8 @@ _mysql() (
 # _mysql_find NAME: "none", or "there " and the mark.
 _mysql_find() (
   _mysql "look for database \"$1\"" <<SQL
-select concat('there ', coalesce((select routine_comment from routines
-  where routine_schema = '$1' and routine_name = 'penv_owner'), '')) from schemata where schema_name = '$1'
-union all select 'none' limit 1;
+select coalesce((select concat('there ', coalesce((select routine_comment from routines
+  where routine_schema = '$1' and routine_name = 'penv_owner'), '')) from schemata where schema_name = '$1'), 'none');
 SQL
 )
 

@@ -5,6 +5,7 @@
 # After create, postgres_cloned is 1 when NAME was cloned just now, else empty: then migrate from nothing.
 # Connects as PGUSER (the system's user) to PGHOST (localhost), PGPORT (5432) with PGPASSWORD or ~/.pgpass; libpq's
 # other variables (PGSSLMODE …) hold too. Databases carry the comment "penv <id>"; list shows those that do.
+# Run against PostgreSQL 10.23, 15.18 and 18.4.
 # shellcheck source=contract/adapters/common.sh
 . "$PENV_ADAPTERS/common.sh"
 

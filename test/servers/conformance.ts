@@ -1,13 +1,23 @@
 // The promises that every adapter keeps, as one suite that runs against a real server.
 // It knows no server: each servers/<adapter>.test.ts tells how to start one and how an application uses it.
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runVerbs, type Verbs } from '../support/adapters.ts'
-import { describeServer, findProgram, testPath } from '../support/servers.ts'
+import { describeServer, findProgram, noteServer, testPath } from '../support/servers.ts'
 
 export interface RunningServer {
+  /** Empty for what is no real server. */
   version: string
   /** host:port as messages must name it; empty where `hasServer` is false. */
   address: string
@@ -23,8 +33,8 @@ export interface RunningServer {
 export interface AdapterUnderTest {
   /** File name and verb prefix, `postgres`. */
   service: string
-  /** Title of the suite, where one adapter runs against several servers. */
-  name?: string
+  /** What tells this suite from another of the same adapter, `http`. */
+  variant?: string
   aliases?: string[]
   /** Why the suite cannot run here (`missingPrograms`), undefined when it can. */
   missing: string | undefined
@@ -39,6 +49,8 @@ export interface AdapterUnderTest {
   start(): Promise<RunningServer>
   /** The slice's NAME for an environment; `preview_<id>` unless given. The same for the same id. */
   sliceOf?(id: string): string
+  /** Where the environments' PENV_DATA are, `<dataRoot>/envs/<id>/data`, for a family that keeps its slices there. */
+  dataRoot?: string
   /** How a script of another environment would name that slice; the same unless given. */
   foreignNameOf?(id: string): string
   /** Names that verify and drop must refuse: main's database, index 0, nonsense. */
@@ -64,7 +76,8 @@ const BASE_TOOLS =
 const findShell = (shell: string) => findProgram(shell.split(' ')[0] ?? '') !== undefined
 
 export function describeAdapter(adapter: AdapterUnderTest): void {
-  describeServer(adapter.name ?? `${adapter.service} adapter`, adapter.missing, () => {
+  const title = `${adapter.service} adapter${adapter.variant === undefined ? '' : `, ${adapter.variant}`}`
+  describeServer(title, adapter.missing, () => {
     const { service } = adapter
     const sliceOf = adapter.sliceOf ?? (id => `preview_${id}`)
     const mine = sliceOf(LOGIN)
@@ -108,8 +121,9 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
         .sort()
 
     beforeAll(async () => {
-      scratch = mkdtempSync(join(tmpdir(), 'penv-adapter-'))
+      scratch = adapter.dataRoot ?? mkdtempSync(join(tmpdir(), 'penv-adapter-'))
       server = await adapter.start()
+      if (server.version !== '') noteServer('ran', `${service} ${server.version}`)
       await adapter.prepareMain?.(server)
       await adapter.writeMain(server, 'of main')
     })
@@ -150,6 +164,9 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
 
     it.each([...adapter.wrongTargets, foreign, ''])('refuses to drop "%s"', async name => {
       await refuse(LOGIN, `${service}_drop '${name}'`)
+    })
+
+    it('has kept all that it refused to drop', async () => {
       expect(await adapter.read(server, theirs)).toBe('of fix')
       expect(await adapter.readMain(server)).toBe('of main')
     })
@@ -209,7 +226,10 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
       const { stdout, stderr } = await succeed(id, script, more)
       const commands = readFileSync(log, 'utf8')
       expect(commands).toMatch(new RegExp(`^(${adapter.clients.join('|')}) `, 'm'))
-      for (const text of [stdout, stderr, commands])
+      const files = readdirSync(dataOf(id), { recursive: true, withFileTypes: true })
+        .filter(entry => entry.isFile())
+        .map(entry => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+      for (const text of [stdout, stderr, commands, ...files])
         for (const form of [server.password, encodeURIComponent(server.password)])
           expect(text).not.toContain(form)
     })

@@ -1,7 +1,7 @@
 // Starts a real Kafka broker in KRaft mode from the jars that test/setup.sh fetched, and writes the scripts of Kafka's
 // archive that the jars lack: each calls the class that the archive's own script calls.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type Admin, Kafka, logLevel } from 'kafkajs'
 import {
   findProgram,
@@ -114,7 +114,7 @@ export async function startKafka(): Promise<KafkaServer> {
     }
   })
   return {
-    version: 'Kafka',
+    version: basename(jars ?? ''),
     address,
     admin,
     kafka,

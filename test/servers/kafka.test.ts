@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { runVerbs } from '../support/adapters.ts'
 import { describeServer, testPath, waitFor } from '../support/servers.ts'
 import { describeAdapter, type RunningServer } from './conformance.ts'
@@ -15,6 +15,9 @@ import {
   send,
   startKafka,
 } from './kafka-server.ts'
+
+// Each of the tools is a Java program that takes a second to start, and longer on a busy machine.
+vi.setConfig({ testTimeout: 180_000 })
 
 const on = (server: RunningServer) => server as KafkaServer
 

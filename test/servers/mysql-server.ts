@@ -67,7 +67,7 @@ export async function startMysql(): Promise<RunningServer & { port: number }> {
     MYSQL_PWD: PASSWORD,
   }
   return {
-    version: (await root('select version()')).trim(),
+    version: (await root('select version()')).trim().split('\n').at(-1) ?? '',
     address: `127.0.0.1:${port}`,
     port,
     env,

@@ -29,6 +29,7 @@ async function hold(server: RunningServer, database: string): Promise<() => Prom
   const session = startServer('mariadb', [...clientArguments(server, database), '-e', sql], {
     directory: tmpdir(),
     env: { MYSQL_PWD: server.env.MYSQL_PWD ?? '' },
+    asCaller: true,
   })
   const count = `select count(*) from information_schema.processlist where db = '${database}' and info like '%sleep(600)%'`
   await waitFor('a session', async () => (await query(server, 'mysql', count)) === '1')

@@ -80,7 +80,7 @@ async function startBroker(plugins: string): Promise<Broker> {
     await admin('PUT', 'users/penv', { password: PASSWORD, tags: 'administrator' })
   }
   return {
-    version: 'RabbitMQ',
+    version: /RabbitMQ (\d\S+)/.exec(broker.output())?.[1] ?? '',
     address: `127.0.0.1:${api}`,
     env: {
       RABBITMQ_MANAGEMENT_URL: `http://127.0.0.1:${api}`,

@@ -1,6 +1,6 @@
 // s3 against two real servers, with aws and with curl: versitygw checks signatures and has versions and tags; s3rver
 // (from npm, so that it runs wherever Node does) has none of them.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -73,7 +73,7 @@ async function start({ server: program, client }: Bench): Promise<RunningServer>
     }
   })
   return {
-    version: program,
+    version: /(?:versitygw|s3rver)-v?\d[\d.]*/.exec(realpathSync(findProgram(program) ?? ''))?.[0] ?? program,
     address,
     env: {
       ...(client === 'aws' ? {} : { PATH: pathWithoutAws(directory) }),
@@ -116,7 +116,7 @@ for (const bench of benches) {
   const hasTags = program === 'versitygw'
   describeAdapter({
     service: 's3',
-    name: `s3 adapter on ${program} with ${client}`,
+    variant: `${program} with ${client}`,
     aliases: ['minio'],
     missing: missingFor(bench),
     hasPassword: program === 'versitygw',

@@ -111,7 +111,7 @@ export async function startNode(vendor: Vendor): Promise<RunningServer> {
     }
   })
   return {
-    version,
+    version: `${vendor} ${version}`,
     address,
     env: { ELASTICSEARCH_URL: `http://${address}/`, ELASTICSEARCH_PASSWORD: PASSWORD },
     password: PASSWORD,

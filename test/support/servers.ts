@@ -80,8 +80,13 @@ export function describeServer(name: string, missing: string | undefined, body: 
       throw new Error(`${name}: ${missing}`)
     })
   })
-  const list = process.env.PENV_TEST_SKIPPED_LIST
-  if (!isRequired && list !== undefined) appendFileSync(list, `${name}: ${missing}\n`)
+  if (!isRequired) noteServer('skipped', `${name}: ${missing}`)
+}
+
+/** Remembers for the end of the run which server ran, with its version, or which suite was skipped and why. */
+export function noteServer(kind: 'ran' | 'skipped', text: string): void {
+  const notes = process.env.PENV_TEST_SERVER_NOTES
+  if (notes !== undefined) appendFileSync(notes, `${kind} ${text}\n`)
 }
 
 /** A port that was free a moment ago on 127.0.0.1. */
@@ -144,17 +149,20 @@ process.once('exit', () => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true })
 })
 
-/** Starts a server in the foreground as the unprivileged user. Give `directory` as its home and cwd. */
+/**
+ * Starts a server in the foreground with `directory` as its home and cwd. It runs as the unprivileged user, or with
+ * `asCaller` as the one who runs the tests: a program below a private home can be reached by nobody else.
+ */
 export function startServer(
   program: string,
   args: string[],
-  options: { directory: string; env?: Record<string, string> },
+  options: { directory: string; env?: Record<string, string>; asCaller?: boolean },
 ): ServerProcess {
   const child = spawn(program, args, {
     cwd: options.directory,
     env: { PATH: testPath, HOME: options.directory, LC_ALL: 'C.UTF-8', TZ: 'UTC', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...serverUser(),
+    ...(options.asCaller ? {} : serverUser()),
   })
   running.add(child)
   let output = ''
