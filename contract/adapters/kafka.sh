@@ -23,6 +23,8 @@ _kafka() (
       _suffix=${_client#kafka-topics}
       _dir=$(mktemp -d) || exit 1
       trap 'rm -rf "$_dir"' EXIT
+      trap 'exit 130' INT
+      trap 'exit 143' TERM
       (umask 077 && _kafka_properties >"$_dir/properties") || exit 1
       _kafka_by_scripts "$@"
       ;;

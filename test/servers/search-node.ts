@@ -22,7 +22,7 @@ const jarsOf = (vendor: Vendor) => versionDirectories(join(serverBin, '..', 'jar
 export function missingNode(vendor: Vendor): string | undefined {
   return missingPrograms({
     [`${vendor} jars`]: jarsOf(vendor),
-    java: findProgram('java'),
+    javac: findProgram('javac'),
     curl: findProgram('curl'),
   })
 }
