@@ -15,12 +15,14 @@ const SLICE_PART =
 const PORT_PART = /(^|_)PORT$/i
 const LOCATION_PART = /(^|_)(URL|URI|DSN|ENDPOINT|BROKERS|SERVERS|CONNECTION|CONNECTION_STRING)$/i
 const FILE_URL = /^(file|sqlite3?):/i
+// Below the checkout, so that each has its own. Three slashes mean relative to some readers and absolute to others.
+const OWN_FILE_URL = /^(file:(?!\/)|sqlite3?:(\/\/)?(?!\/))(?!\.\.\/)/i
 const URL_SHAPE = /^[a-z][a-z0-9+.-]*:\/\//i
 
 /** Whether this variable names a resource by its key or the shape of its value. */
 export function namesResource(key: string, value: string): boolean {
   if (value === '') return false
-  if (FILE_URL.test(value)) return true
+  if (FILE_URL.test(value)) return !OWN_FILE_URL.test(value)
   if (URL_SHAPE.test(value)) return !isElsewhere(value)
   return HOST_PART.test(key) || SLICE_PART.test(key) || LOCATION_PART.test(key)
 }
