@@ -2,18 +2,10 @@
 // free only after teardown has succeeded, or with --force, which names what it leaves behind.
 
 import { type Answer, type Context, skip } from '../context.ts'
-import { withReleased } from '../core/allocate.ts'
 import type { WorktreePaths } from '../core/identity.ts'
-import {
-  type EnvironmentRecord,
-  type Ledger,
-  recordsOf,
-  requireRecord,
-  withoutEntry,
-  withRecord,
-} from '../core/ledger.ts'
+import { type EnvironmentRecord, recordsOf, requireRecord, withRecord } from '../core/ledger.ts'
 import { PenvError } from '../errors.ts'
-import { changeRecord, changeRecordOfPlace } from '../host/environment-changes.ts'
+import { changeRecord, changeRecordOfPlace, removeRecord } from '../host/environment-changes.ts'
 import { restoreEnvFile } from '../host/environment-files.ts'
 import { removeEnvironmentFiles } from '../host/environment-removal.ts'
 import { findEnvironmentOfPlace, findWorktreeOf } from '../host/environments.ts'
@@ -63,7 +55,7 @@ export async function destroy(context: Context, options: DestroyOptions): Promis
   try {
     leftBehind = await tearDown(context, stage, change, options)
     leftBehind.push(...removeEnvironmentFiles(context.stateDir, stage, context.flags.force))
-    await change((ledger, current) => ({ ledger: withoutRecord(ledger, current), value: undefined }))
+    await removeRecord(context.stateDir, record)
     result = undefined
   } catch (error) {
     if (error instanceof PenvError && result !== undefined) result.error = error
@@ -180,14 +172,6 @@ function describeLeftovers({ ports, indexes, names }: EnvironmentRecord): string
     ...Object.entries(indexes).map(([name, { value }]) => `index ${value} (${name})`),
     ...Object.entries(ports).map(([name, port]) => `port ${port} (${name})`),
   ]
-}
-
-function withoutRecord(ledger: Ledger, record: EnvironmentRecord): Ledger {
-  return withReleased(
-    { ...ledger, environments: withoutEntry(ledger.environments, record.id) },
-    record.id,
-    Object.values(record.ports),
-  )
 }
 
 function answerOf(record: EnvironmentRecord, leftBehind: readonly string[]): Answer {

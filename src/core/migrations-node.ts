@@ -62,6 +62,7 @@ function findKnex(context: MigrationContext): FoundTool[] {
 }
 
 function findTypeorm(context: MigrationContext): FoundTool[] {
+  if (context.dependency('node', /^typeorm$/) === undefined) return []
   const sources = context.files.filter(
     file =>
       /\.[cm]?[jt]s$|ormconfig\.json$/.test(file.path) &&

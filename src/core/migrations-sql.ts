@@ -47,17 +47,17 @@ const GO_TOOLS: readonly GoTool[] = [
 function findNumbered(context: MigrationContext, taken: ReadonlySet<string>): FoundTool[] {
   return GO_TOOLS.flatMap(({ tool, module, said, files, applies, embedded }) => {
     const dependency = context.dependencies.find(one => one.ecosystem === 'go' && module.test(one.name))
-    const mention = findMention(context, said)
-    if (dependency === undefined && mention === undefined) return []
-    const program = context.files.find(file => file.path.endsWith('.go') && embedded.test(file.text))
-    const folders = [...foldersWith(context, files).keys()].filter(
+    const candidates = [...foldersWith(context, files).keys()].filter(
       one => /migrat|(^|\/)(sql\/)?schema$/i.test(one) && !taken.has(one),
     )
-    const named = folders.filter(one =>
+    const mention = candidates.length === 0 ? undefined : findMention(context, said)
+    if (dependency === undefined && mention === undefined) return []
+    const named = candidates.filter(one =>
       context.commands.some(command => command.body.includes(nameOf(one)) && applies.test(command.body)),
     )
-    const directory = named[0] ?? folders[0]
+    const directory = named[0] ?? candidates[0]
     if (directory === undefined) return []
+    const program = context.files.find(file => file.path.endsWith('.go') && embedded.test(file.text))
     const folder = dependency?.folder ?? ''
     const path = shellWord(relativeTo(folder, directory))
     const database = databaseOfGo(context)
@@ -115,12 +115,12 @@ function databaseOfGo(context: MigrationContext): FoundTool['database'] {
 
 function findDbmate(context: MigrationContext): FoundTool[] {
   const npm = context.dependency('node', /^(dbmate|@dbmate\/.*)$/)
-  const mention = findMention(context, /\bdbmate\b(?![\w-]*\.)/)
-  if (npm === undefined && mention === undefined) return []
   const folders = [...foldersWith(context, /\/\d+_[\w-]+\.sql$/).keys()]
   const directory =
     folders.find(one => /(^|\/)db\/migrations$/.test(one)) ?? folders.find(one => /migrations$/.test(one))
   if (directory === undefined) return []
+  const mention = findMention(context, /\bdbmate\b(?![\w-]*\.)/)
+  if (npm === undefined && mention === undefined) return []
   const folder = npm?.folder ?? directory.replace(/\/?(db\/)?migrations$/, '')
   const isStandard = relativeTo(folder, directory) === 'db/migrations'
   const flag = isStandard ? '' : `--migrations-dir ${shellWord(relativeTo(folder, directory))} `
