@@ -23,7 +23,7 @@ const URL_SHAPE = /^[a-z][a-z0-9+.-]*:\/\//i
 /** Whether this variable names a resource by its key or the shape of its value. */
 export function namesResource(key: string, value: string): boolean {
   if (value === '') return false
-  if (FILE_URL.test(value)) return !OWN_FILE_URL.test(value)
+  if (FILE_URL.test(value)) return true
   if (URL_SHAPE.test(value)) return !isElsewhere(value)
   return HOST_PART.test(key) || SLICE_PART.test(key) || LOCATION_PART.test(key)
 }
@@ -69,6 +69,7 @@ export function findSharedResources(
   const shared: SharedResource[] = []
   for (const [key, { value, file }] of main) {
     if (allowed.has(key) || key.startsWith('PENV_') || !namesResource(key, value)) continue
+    if (OWN_FILE_URL.test(value)) continue
     if (HOST_PART.test(key) && groupsOf(key).some(group => separated.has(group))) continue
     // A host alone says nothing: the port or the database beside it decides.
     if (HOST_PART.test(key) && !PORT_PART.test(key) && isLocalHost(value)) continue

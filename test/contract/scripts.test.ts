@@ -45,7 +45,7 @@ describe('the environment of scripts', () => {
         PENV_ROOT: root,
         PWD: root,
         PENV_DIR: join(root, '.preview'),
-        PENV_BRANCH: isGone ? '' : 'feat/log-in',
+        PENV_BRANCH: 'feat/log-in',
         PENV_BIN: join(home, 'bin', 'penv'),
         PENV_SEED: /provision|seed/.test(script) ? '1' : '',
         PENV_NO_MIGRATE: '',
