@@ -62,14 +62,14 @@ export async function allocateIndexes(
     located,
   )
   if ('values' in outcome) return outcome.values
-  throw await poolExhausted(
-    here,
-    'index',
-    outcome.exhausted,
-    options.range as Range,
-    options.pool ?? DEFAULT_POOL,
-    0,
-  )
+  throw await poolExhausted(here, {
+    kind: 'index',
+    name: outcome.exhausted,
+    range: options.range as Range,
+    pool: options.pool ?? DEFAULT_POOL,
+    busy: 0,
+    promised: outcome.promised,
+  })
 }
 
 /** Errors: RANGE_MISMATCH where range or pool are others than asked for. */
@@ -86,7 +86,7 @@ function planIndexes(
   names: readonly string[],
   options: IndexOptions,
   dropped: ReadonlyMap<string, number>,
-): { ledger: Ledger; value: { values: number[] } | { exhausted: string } } {
+): { ledger: Ledger; value: { values: number[] } | { exhausted: string; promised: number } } {
   const { range, pool = DEFAULT_POOL } = options
   let next = record
   const taken = new Set<number>()
@@ -105,7 +105,7 @@ function planIndexes(
         hint: `To allocate it, run: penv get index ${name} 1-15`,
       })
     const value = chooseIndex(before, range, pool, taken)
-    if (value === undefined) return { ledger: before, value: { exhausted: name } }
+    if (value === undefined) return { ledger: before, value: { exhausted: name, promised: taken.size } }
     taken.add(value)
     values.push(value)
     next = { ...next, indexes: withEntry(next.indexes, name, { value, pool, range: formatRange(range) }) }

@@ -9,14 +9,23 @@ import type { Here } from './paths.ts'
 
 const SHOWN_HOLDERS = 3
 
+export interface ExhaustedPool {
+  kind: 'port' | 'index'
+  /** The name that got no value. */
+  name: string
+  range: Range
+  /** Of an index. */
+  pool: string
+  /** How many values other programs use. */
+  busy: number
+  /** How many values the other names of the same call would take. */
+  promised: number
+}
+
 /** What to throw when no value is left: names the holders, oldest first, and whether their path is gone. */
 export async function poolExhausted(
   here: Here,
-  kind: 'port' | 'index',
-  name: string,
-  range: Range,
-  pool: string,
-  busy: number,
+  { kind, name, range, pool, busy, promised }: ExhaustedPool,
 ): Promise<PenvError> {
   const found = await findEnvironment(here)
   const ledger = found.kind === 'environment' ? found.ledger : undefined
@@ -26,7 +35,10 @@ export async function poolExhausted(
   const why = [
     holders.length === size ? `all ${size} are held` : `${holders.length} of ${size} are held`,
     ...(busy > 0 ? [`${busy} are in use by other programs`] : []),
-    ...(kind === 'port' && holders.length + busy < size ? ['the rest are refused by browsers'] : []),
+    ...(promised > 0 ? [`${promised} would go to the other names`] : []),
+    ...(kind === 'port' && holders.length + busy + promised < size
+      ? ['the rest are refused by browsers']
+      : []),
   ]
   return new PenvError({
     code: 'POOL_EXHAUSTED',
@@ -38,9 +50,11 @@ export async function poolExhausted(
           `${value}: ${id}, since ${since.slice(0, 10)}, ${root}${gone ? ' (gone)' : ''}`,
       ),
     hint:
-      described.length > 0
-        ? 'To release one, run: penv destroy <id>'
-        : `To use another range, run: penv get ${kind} ${name} <first>-<last>`,
+      described.length > SHOWN_HOLDERS
+        ? 'To see them all, run: penv list'
+        : described.length > 0
+          ? 'To release one, run: penv destroy <id>'
+          : `To use another range, run: penv get ${kind} ${name} <first>-<last>`,
     details: { name, range: formatRange(range), holders: described, busy },
   })
 }

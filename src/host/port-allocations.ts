@@ -58,7 +58,7 @@ export async function allocatePorts(
       continue
     }
     if (++rounds >= PROBE_ROUNDS || busy.size === 0)
-      throw await poolExhausted(here, 'port', outcome.name, range, '', busy.size)
+      throw await poolExhausted(here, { ...outcome, kind: 'port', range, pool: '', busy: busy.size })
     await delay(Math.random() * PROBE_PAUSE_MS)
     busy.clear()
     free.clear()
@@ -68,7 +68,7 @@ export async function allocatePorts(
 type PortPlan =
   | { kind: 'done'; ports: number[] }
   | { kind: 'probe'; ports: number[] }
-  | { kind: 'exhausted'; name: string }
+  | { kind: 'exhausted'; name: string; promised: number }
 
 function planPorts(
   before: Ledger,
@@ -94,7 +94,8 @@ function planPorts(
   for (const name of wanted) {
     const taken = new Set(chosen.values())
     const port = choosePort(before, { id: record.id, name, range, busy, isMacOs }, taken)
-    if (port === undefined) return { ledger: before, value: { kind: 'exhausted', name } }
+    if (port === undefined)
+      return { ledger: before, value: { kind: 'exhausted', name, promised: chosen.size } }
     chosen.set(name, port)
     next = withPort(next, name, port)
   }

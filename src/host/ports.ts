@@ -9,7 +9,8 @@ import { errnoOf } from './errno.ts'
 // A holder of any of these is seen by at least one: a wildcard holder may leave 127.0.0.1 bindable on macOS,
 // and a holder of ::1 alone is invisible to both IPv4 binds.
 const PROBED_ADDRESSES = ['127.0.0.1', '::1', '0.0.0.0', '::']
-const ADDRESS_ABSENT = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
+// No such address family; or a sandbox that lets nobody listen, where only the ledger can tell.
+const SAYS_NOTHING = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL', 'EPERM'])
 // WSL: a Windows program's port binds without an error, but answers.
 const CONNECTED_ADDRESSES = ['127.0.0.1', '::1']
 const CONNECT_TIMEOUT_MS = 100
@@ -23,7 +24,7 @@ export async function isPortFree(port: number): Promise<boolean> {
 function canBind(port: number, host: string): Promise<boolean> {
   return new Promise(done => {
     const server = createServer()
-    server.once('error', error => done(ADDRESS_ABSENT.has(errnoOf(error))))
+    server.once('error', error => done(SAYS_NOTHING.has(errnoOf(error))))
     server.listen({ port, host, exclusive: true }, () => server.close(() => done(true)))
   })
 }

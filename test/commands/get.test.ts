@@ -291,12 +291,28 @@ describe('an exhausted pool', () => {
     expect(box.revisions()).toEqual([])
   })
 
+  it('names the list when there are more holders than fit a message', async () => {
+    const box = makeSandbox()
+    const first = await findFreePorts(4)
+    const range = `${first}-${first + 3}`
+    const tree = box.worktree('a')
+    await box.penv(tree, ['get', 'port', 'a', 'b', 'c', 'd', range])
+    const failed = await box.penv(tree, ['get', 'port', 'e', range, '--json'], {
+      exit: 6,
+      stderr: /penv list/,
+    })
+    expect(failed.json()).toMatchObject({ error: { details: { holders: [{}, {}, {}, {}] } } })
+    expect(failed.stderr.trim().split('\n')).toHaveLength(5)
+  })
+
   it('gives nothing when it has too few for several names', async () => {
     const box = makeSandbox()
     const first = await findFreePorts(2)
     const tree = box.worktree('a')
     const args = ['get', 'port', 'a', 'b', 'c', `${first}-${first + 1}`]
-    expect((await box.penv(tree, args, { exit: 6, stderr: /port "c"/ })).stdout).toBe('')
+    expect(
+      (await box.penv(tree, args, { exit: 6, stderr: /port "c".*2 would go to the other names/ })).stdout,
+    ).toBe('')
     expect(box.revisions()).toEqual([])
     expect((await box.penv(tree, ['get', 'port', 'a', 'b', `${first}-${first + 1}`])).stdout).toMatch(
       /^\d+\n\d+\n$/,

@@ -69,6 +69,22 @@ describe('a port', () => {
     expect(await isPortFree(await findFreePorts(1))).toBe(true)
   })
 
+  it.each(['EPERM', 'EAFNOSUPPORT', 'EADDRNOTAVAIL'])(
+    'is not taken for busy where listening fails for another reason: %s',
+    async code => {
+      const port = await findFreePorts(1)
+      const { listen } = Server.prototype
+      onTestFinished(() => {
+        Server.prototype.listen = listen
+      })
+      Server.prototype.listen = function (this: Server) {
+        process.nextTick(() => this.emit('error', Object.assign(new Error(code), { code })))
+        return this
+      } as typeof listen
+      expect(await isPortFree(port)).toBe(true)
+    },
+  )
+
   it('is looked at while many others are, and none disturbs the other', async () => {
     const first = await findFreePorts(20)
     await hold({ port: first + 7, host: '127.0.0.1' })
