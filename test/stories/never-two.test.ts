@@ -1,8 +1,10 @@
 // Promise 1, "never two": no number of a pool is held by two live environments, whatever processes run at once.
 
+import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { bearId, hashOf } from '../../src/core/identity.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { makeSandbox, type Sandbox } from '../support/sandbox.ts'
 
@@ -152,4 +154,48 @@ describe('never two', () => {
     expect(new Set(taken).size).toBe(taken.length)
     expect(portsInLedger(box).sort()).toEqual(taken.sort())
   })
+
+  it('two paths with the same slug and hash get two ids, one after the other and at once', async () => {
+    const box = makeSandbox()
+    const [first = [], second = []] = findNamesakes(box.root, 2)
+    const places = (paths: readonly string[]) =>
+      paths.map((path, at) => {
+        box.git(box.main, 'worktree', 'add', '--quiet', '-b', `b${hashOf(path)}${at}`, path)
+        return realpathSync(path)
+      })
+    for (const paths of [first, second])
+      expect(new Set(paths.map(path => bearId(path, '', () => false))).size).toBe(1)
+    const ids: string[] = []
+    for (const cwd of places(first)) {
+      await box.penv(cwd, ['get', 'port', 'web'])
+      ids.push((await box.penv(cwd, ['id'])).stdout.trim())
+    }
+    const atOnce = places(second)
+    await all(
+      box,
+      [...atOnce, ...atOnce].map(cwd => ({ cwd, args: ['get', 'name', 'db'] })),
+    )
+    for (const cwd of atOnce) ids.push((await box.penv(cwd, ['id'])).stdout.trim())
+    expect(new Set(ids).size).toBe(4)
+    expect(Object.keys(box.ledger().environments).sort()).toEqual(ids.sort())
+    const names = Object.values(box.ledger().environments).flatMap(record =>
+      Object.values(record.names as object),
+    )
+    expect(new Set(names).size).toBe(2)
+  })
 })
+
+/** Pairs of paths whose ids are born the same: of 32^6 hashes, some tens of thousands of paths hold a pair. */
+function findNamesakes(root: string, count: number): string[][] {
+  const seen = new Map<string, string>()
+  const pairs: string[][] = []
+  for (let at = 0; pairs.length < count; at++) {
+    const path = join(root, `p${at}`, 'fix')
+    // 30 bits of the hash are the six characters of the id.
+    const bits = createHash('sha256').update(path).digest().readUInt32BE(0) >>> 2
+    const other = seen.get(String(bits))
+    if (other === undefined) seen.set(String(bits), path)
+    else pairs.push([other, path])
+  }
+  return pairs
+}
