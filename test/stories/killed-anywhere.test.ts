@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { say, statusOf, storyOf } from '../support/lifecycle.ts'
 import { ended, makeSandbox, type Sandbox } from '../support/sandbox.ts'
 
-const ROUNDS = 10
+const ROUNDS = 6
 
 /** Starts a command and kills it after a share of the time that it takes undisturbed. */
 async function killAt(box: Sandbox, args: string[], cwd: string, afterMs: number): Promise<void> {
