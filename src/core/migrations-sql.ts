@@ -68,7 +68,7 @@ function findNumbered(context: MigrationContext, taken: ReadonlySet<string>): Fo
         ? driver === undefined
           ? undefined
           : `GOOSE_DRIVER=${driver} GOOSE_DBSTRING="$url" ${call} -dir ${path} up`
-        : `${call} -path ${path} -database "$url" up`
+        : `${withoutCertificate(database)}${call} -path ${path} -database "$url" up`
     return [
       {
         tool,
@@ -88,6 +88,11 @@ function findNumbered(context: MigrationContext, taken: ReadonlySet<string>): Fo
       },
     ]
   })
+}
+
+/** lib/pq insists on TLS unless it is told otherwise, and a developer's server has no certificate. */
+function withoutCertificate(database: FoundTool['database']): string {
+  return database === 'postgres' ? 'PGSSLMODE="${PGSSLMODE:-disable}" ' : ''
 }
 
 /** The module's own command at the version that go.mod asks for, which needs no install; else the tool on PATH. */
@@ -133,7 +138,7 @@ function findDbmate(context: MigrationContext): FoundTool[] {
       directory,
       config: undefined,
       // Without --no-dump-schema it rewrites db/schema.sql, which is tracked.
-      command: `DATABASE_URL="$url" ${exec}dbmate ${flag}--no-dump-schema migrate`,
+      command: `${withoutCertificate('postgres')}DATABASE_URL="$url" ${exec}dbmate ${flag}--no-dump-schema migrate`,
       applies: /\bdbmate\b[^\n;&|]*\b(up|migrate)\b/,
       evidence: [npm === undefined ? undefined : context.at(npm.file, npm.name), mention].filter(
         one => one !== undefined,
