@@ -69,7 +69,7 @@ export function findEnvPlaces(facts: RepoFacts): EnvPlace[] {
     const scope = scopeOf(file.path)
     if (scope === 'aside' || scope === 'production' || composeFiles.has(file.path)) continue
     if (TASKS.test(file.path)) found.push(...writtenIn(facts, file))
-    if (CODE.test(file.path)) found.push(...readsIn(facts, file, [...CODE_READS, ...SCHEMAS], 'code'))
+    if (CODE.test(file.path)) found.push(...readsInCode(facts, file))
     else if (SETTINGS.test(file.path) && !/(^|\/)\.?(github|circleci|gitlab)/.test(file.path))
       found.push(...readsIn(facts, file, SETTINGS_READS, 'settings'))
   }
@@ -93,6 +93,11 @@ export function findEnvPlaces(facts: RepoFacts): EnvPlace[] {
 
 export function isTestFile(path: string): boolean {
   return scopeOf(path) === 'test' || /(^|\/)conftest\.py$|(^|[.\-_/])test([.\-_]|$)/i.test(path)
+}
+
+/** Keys that a program's text reads from its environment, with their places. */
+export function readsInCode(facts: RepoFacts, file: FactFile): EnvPlace[] {
+  return CODE.test(file.path) ? readsIn(facts, file, [...CODE_READS, ...SCHEMAS], 'code') : []
 }
 
 function readsIn(
