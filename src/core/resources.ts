@@ -16,6 +16,8 @@ const SLICE_PART =
 const PORT_PART = /(?:^|_|^(?:PG|MYSQL|REDIS|MONGO))PORT$/i
 const LOCATION_PART = /(^|_)(URL|URI|DSN|ENDPOINT|BROKERS|SERVERS|CONNECTION|CONNECTION_STRING)$/i
 const FILE_URL = /^(file|sqlite3?):/i
+// Below the checkout, so that each has its own. Three slashes mean relative to some readers and absolute to others.
+const OWN_FILE_URL = /^(file:(?!\/)|sqlite3?:(\/\/)?(?!\/))(?!\.\.\/)/i
 const URL_SHAPE = /^[a-z][a-z0-9+.-]*:\/\//i
 
 /** Whether this variable names a resource by its key or the shape of its value. */
@@ -67,6 +69,7 @@ export function findSharedResources(
   const shared: SharedResource[] = []
   for (const [key, { value, file }] of main) {
     if (allowed.has(key) || key.startsWith('PENV_') || !namesResource(key, value)) continue
+    if (OWN_FILE_URL.test(value)) continue
     if (HOST_PART.test(key) && groupsOf(key).some(group => separated.has(group))) continue
     // A host alone says nothing: the port or the database beside it decides.
     if (HOST_PART.test(key) && !PORT_PART.test(key) && isLocalHost(value)) continue

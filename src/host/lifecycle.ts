@@ -55,6 +55,8 @@ export interface ScriptOptions {
   isTemplateFresh?: boolean
   /** Words behind the script's name. */
   args?: readonly string[]
+  /** Where others than this environment look for the process. */
+  pidFile?: string
 }
 
 /** The worktree, or the snapshot in its place when that is gone. */
@@ -114,7 +116,7 @@ export async function runLifecycleScript(
     cwd: stage.root,
     env: await composeEnv(machine, stage, options),
     logFile,
-    pidFile: scriptPidFile(machine.stateDir, record.id),
+    pidFiles: [scriptPidFile(machine.stateDir, record.id), ...(options.pidFile ? [options.pidFile] : [])],
     interactive: machine.interactive,
     timeoutMs: options.timeoutMs,
     interrupts,

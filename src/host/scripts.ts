@@ -23,7 +23,7 @@ export interface ScriptCall {
   env: Record<string, string>
   logFile: string
   /** Where the process is written down while it runs, for whoever takes over after a kill. */
-  pidFile: string
+  pidFiles: readonly string[]
   /** A person is at the terminal: the script may ask. */
   interactive: boolean
   timeoutMs: number | undefined
@@ -83,7 +83,8 @@ export async function runScript(call: ScriptCall): Promise<ScriptEnd> {
     )
     const { pid } = child
     if (pid === undefined) throw (await child).cause ?? new Error('the script could not be started')
-    writeFileSync(call.pidFile, `${pid} ${readStartTime(pid) ?? ''}\n`, { mode: 0o600 })
+    for (const pidFile of call.pidFiles)
+      writeFileSync(pidFile, `${pid} ${readStartTime(pid) ?? ''}\n`, { mode: 0o600 })
     const gate = child.stdio[3] as unknown as NodeJS.WritableStream
     gate.on('error', () => {})
     gate.end('go\n')
@@ -91,7 +92,7 @@ export async function runScript(call: ScriptCall): Promise<ScriptEnd> {
   } finally {
     closeSync(log)
     tail.finish()
-    rmSync(call.pidFile, { force: true })
+    for (const pidFile of call.pidFiles) rmSync(pidFile, { force: true })
   }
 }
 
