@@ -320,7 +320,8 @@ function asUsageError(error: CommanderError): PenvError {
 // A reader that has left is no failure of ours.
 process.stdout.on('error', error => {
   if ((error as NodeJS.ErrnoException).code === 'EPIPE') process.exit()
-  throw error
+  printNote(`the answer could not be written to stdout: ${error.message}`)
+  process.exit(70)
 })
 
 main(process.argv.slice(2)).then(exit => {

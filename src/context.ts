@@ -2,6 +2,7 @@
 // to tell the story. With cli.ts the only reader of process.env and process.cwd().
 
 import { dirname, join } from 'node:path'
+import { isatty } from 'node:tty'
 import { PenvError } from './errors.ts'
 import { findRealPath, findStateDirectory, type Here } from './host/paths.ts'
 
@@ -50,7 +51,8 @@ export function gatherContext(flags: Flags, tell: Pick<Context, 'note' | 'showOu
     env,
     program,
     shippedAdapters: join(dirname(program), '..', 'contract', 'adapters'),
-    interactive: process.stdin.isTTY === true && process.stderr.isTTY === true && !flags.json,
+    // Not process.stdin: its mere mention makes a pipe non-blocking, also for the commands that inherit it.
+    interactive: isatty(0) && isatty(2) && !flags.json,
     ...tell,
   }
 }

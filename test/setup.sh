@@ -138,3 +138,5 @@ go_install nats github.com/nats-io/natscli/nats v0.5.0
 fetch_jars opensearch 2.19.6 org.opensearch:opensearch:2.19.6 \
   org.opensearch.plugin:transport-netty4-client:2.19.6 org.apache.logging.log4j:log4j-core:2.25.4
 fetch_jars elasticsearch 7.17.29 org.elasticsearch:elasticsearch:7.17.29 org.elasticsearch.plugin:transport-netty4-client:7.17.29
+fetch_jars kafka 4.3.1 org.apache.kafka:kafka_2.13:4.3.1 org.apache.kafka:kafka-tools:4.3.1 \
+  org.apache.logging.log4j:log4j-slf4j-impl:2.25.4 org.apache.logging.log4j:log4j-core:2.25.4

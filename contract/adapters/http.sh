@@ -18,7 +18,7 @@ penv_http() (
   _answer=$({
     cat
     printf 'request = %s\nurl = %s\n' "$(penv_quote "$2")" "$(penv_quote "$3")"
-    [ -z "${4:-}" ] || printf 'header = "content-type: application/json"\ndata-binary = %s\n' "$(penv_quote "$4")"
+    [ -z "${4:-}" ] || printf 'header = "content-type: application/json"\ndata-raw = %s\n' "$(penv_quote "$4")"
   } | curl -q -sS -g --connect-timeout 5 --max-time 60 -w '\n%{http_code}' -K - 2>&1) || _status=$?
   _code=${_answer##*
 }

@@ -122,23 +122,18 @@ _s3_by_curl() (
   esac
 )
 
-# _s3_paths <LISTING: its objects, or their versions, as paths, percent-encoded whatever bytes the keys have.
+# _s3_paths <LISTING: its objects, or their versions, as paths. Bytes are encoded by way of od, since not every awk knows
+# bytes; a line end or a tab in a key travels there as 1 or 2.
 _s3_paths() {
-  LC_ALL=C awk '
+  awk '
     BEGIN {
       RS = "<"
-      for (i = 1; i < 256; i++) code[sprintf("%c", i)] = i
-      n = split("amp|&|lt|<|gt|>|quot|\"|#34|\"|apos|\047|#39|\047|#13|\r|#xD|\r|#10|\n|#xA|\n|#9|\t|#x9|\t", pair, "|")
+      n = split("amp|&|lt|<|gt|>|quot|\"|#34|\"|apos|\047|#39|\047|#13|\r|#xD|\r|#10|\001|#xA|\001|#9|\002|#x9|\002", pair, "|")
       for (i = 1; i < n; i += 2) entity[pair[i]] = pair[i + 1]
     }
-    function encode(text,   out, i, char) {
-      for (i = 1; i <= length(text); i++) {
-        char = substr(text, i, 1)
-        out = out (char ~ /[A-Za-z0-9._~\/-]/ ? char : sprintf("%%%02X", code[char]))
-      }
-      return out
-    }
     function decode(text,   out) {
+      gsub(/\n/, "\001", text)
+      gsub(/\t/, "\002", text)
       while (match(text, /&[^;]*;/)) {
         out = out substr(text, 1, RSTART - 1) entity[substr(text, RSTART + 1, RLENGTH - 2)]
         text = substr(text, RSTART + RLENGTH)
@@ -148,18 +143,33 @@ _s3_paths() {
     /^(Contents|Version|DeleteMarker)>/ { key = version = "" }
     sub(/^Key>/, "") { key = $0 }
     sub(/^VersionId>/, "") { version = $0 }
-    /^\/(Contents|Version|DeleteMarker)>/ { print encode(decode(key)) (version == "" ? "" : "?versionId=" encode(version)) }'
+    /^\/(Contents|Version|DeleteMarker)>/ { print decode(key) (version == "" ? "" : "\t" version) }' |
+    od -An -v -tx1 | LC_ALL=C awk '
+    BEGIN {
+      for (i = 0; i < 16; i++) digit[substr("0123456789abcdef", i + 1, 1)] = i
+      text["01"] = "%0A"; text["02"] = "%09"; text["09"] = "?versionId="; text["0a"] = "\n"
+    }
+    {
+      for (i = 1; i <= NF; i++) {
+        if (!($i in text)) {
+          char = sprintf("%c", digit[substr($i, 1, 1)] * 16 + digit[substr($i, 2, 1)])
+          text[$i] = $i < "80" && char ~ /[A-Za-z0-9._~\/-]/ ? char : "%" toupper($i)
+        }
+        printf "%s", text[$i]
+      }
+    }'
 }
 
-_s3_check() {
+_s3_check() (
+  LC_ALL=C
   case $1 in
     '' | ? | ?? | *[!a-z0-9-]* | -* | *-)
-      penv_fail "\"$1\" is not a bucket: use 3 to 63 of a-z, 0-9 and - (penv get name … --style kebab)" || return
+      penv_fail "\"$1\" is not a bucket: use 3 to 63 of a-z, 0-9 and - (penv get name … --style kebab)" || exit 1
       ;;
   esac
-  [ "${#1}" -le 63 ] || penv_fail "the name \"$1\" has ${#1} bytes: buckets take 63" || return
+  [ "${#1}" -le 63 ] || penv_fail "the name \"$1\" has ${#1} bytes: buckets take 63" || exit 1
   penv_check_own "$1"
-}
+)
 
 # Tags are written whole, so those that somebody else gave stay; a server without tags has none to read either.
 s3_create() (

@@ -1,26 +1,14 @@
 // `penv destroy`: teardown first, then the environment's files, the marker, and last the record. Slots become
 // free only after teardown has succeeded, or with --force, which names what it leaves behind.
 
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Answer, type Context, skip } from '../context.ts'
-import { withReleased } from '../core/allocate.ts'
 import type { WorktreePaths } from '../core/identity.ts'
-import {
-  type EnvironmentRecord,
-  type Ledger,
-  recordsOf,
-  requireRecord,
-  withoutEntry,
-  withRecord,
-} from '../core/ledger.ts'
-import { quoteForShell } from '../core/shell-words.ts'
+import { type EnvironmentRecord, recordsOf, requireRecord, withRecord } from '../core/ledger.ts'
 import { PenvError } from '../errors.ts'
-import { removeEnvFileIfOurs } from '../host/env-file.ts'
-import { changeRecord, changeRecordOfPlace } from '../host/environment-changes.ts'
+import { changeRecord, changeRecordOfPlace, removeRecord } from '../host/environment-changes.ts'
 import { restoreEnvFile } from '../host/environment-files.ts'
+import { removeEnvironmentFiles } from '../host/environment-removal.ts'
 import { findEnvironmentOfPlace, findWorktreeOf } from '../host/environments.ts'
-import { errnoOf } from '../host/errno.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import {
   hasScript,
@@ -31,8 +19,6 @@ import {
   setStage,
   withKeptScript,
 } from '../host/lifecycle.ts'
-import { removeMarker } from '../host/marker.ts'
-import { ENV_FILE_NAME, environmentDirectory } from '../host/paths.ts'
 import { type Begun, beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
 import { listenForInterrupts } from '../host/scripts.ts'
 import { refuseUncommittedWork, removeWorktree } from '../host/worktree-removal.ts'
@@ -68,8 +54,8 @@ export async function destroy(context: Context, options: DestroyOptions): Promis
   let result: RunResult | undefined = { ok: false, state: 'teardown-failed' }
   try {
     leftBehind = await tearDown(context, stage, change, options)
-    removeFiles(context, stage)
-    await change((ledger, current) => ({ ledger: withoutRecord(ledger, current), value: undefined }))
+    leftBehind.push(...removeEnvironmentFiles(context.stateDir, stage, context.flags.force))
+    await removeRecord(context.stateDir, record)
     result = undefined
   } catch (error) {
     if (error instanceof PenvError && result !== undefined) result.error = error
@@ -186,34 +172,6 @@ function describeLeftovers({ ports, indexes, names }: EnvironmentRecord): string
     ...Object.entries(indexes).map(([name, { value }]) => `index ${value} (${name})`),
     ...Object.entries(ports).map(([name, port]) => `port ${port} (${name})`),
   ]
-}
-
-/** `.env.preview` if it is ours, then everything of ours in the state directory, then the marker. */
-function removeFiles(context: Context, { record, root, gone }: Stage): void {
-  if (!gone) removeEnvFileIfOurs({ file: join(root, ENV_FILE_NAME), id: record.id })
-  // A folder that git has forgotten may still hold our file.
-  if (gone) removeEnvFileIfOurs({ file: join(record.root, ENV_FILE_NAME), id: record.id })
-  const directory = environmentDirectory(context.stateDir, record.id)
-  try {
-    rmSync(directory, { recursive: true, force: true })
-  } catch (error) {
-    throw new PenvError({
-      code: 'STATE_UNWRITABLE',
-      message: `teardown is done, but ${directory} cannot be removed (${errnoOf(error)}); ${record.id} keeps its allocations`,
-      hint: `To go on, run: rm -rf ${quoteForShell(directory)} && penv destroy ${record.id}`,
-      details: { id: record.id, path: directory, state: 'teardown-failed' },
-      cause: error,
-    })
-  }
-  removeMarker(record.gitDir, record)
-}
-
-function withoutRecord(ledger: Ledger, record: EnvironmentRecord): Ledger {
-  return withReleased(
-    { ...ledger, environments: withoutEntry(ledger.environments, record.id) },
-    record.id,
-    Object.values(record.ports),
-  )
 }
 
 function answerOf(record: EnvironmentRecord, leftBehind: readonly string[]): Answer {

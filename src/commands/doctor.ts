@@ -15,7 +15,7 @@ import { recordsOf } from '../core/ledger.ts'
 import { describeStack, type Stack } from '../core/stack.ts'
 import { planWiring } from '../core/wiring.ts'
 import { PenvError } from '../errors.ts'
-import { findWorktreeOf } from '../host/environments.ts'
+import { findWorktreeToShow } from '../host/environments.ts'
 import { askGit, locatePlace, type Place } from '../host/git.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import { readMarker } from '../host/marker.ts'
@@ -85,7 +85,7 @@ function judgePlace(context: Context): { findings: Finding[]; place: Place | und
 async function judgeLedger(context: Context): Promise<Finding[]> {
   try {
     const ledger = await readLedger(context.stateDir)
-    const gone = recordsOf(ledger).filter(record => findWorktreeOf(record) === undefined)
+    const gone = recordsOf(ledger).filter(record => findWorktreeToShow(record) === undefined)
     return [
       ...gone.map(
         ({ id, root }): Finding => ({

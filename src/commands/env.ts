@@ -1,6 +1,5 @@
 // `penv env`: merges variables into `.env.preview`, or prints what is in it.
 
-import { fstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answer, Context } from '../context.ts'
 import { readEnvVariables, renderExports } from '../core/env-file.ts'
@@ -12,6 +11,7 @@ import { envLockDirectory, mirrorEnvFile } from '../host/environment-files.ts'
 import { findEnvironment, notAWorktree, requireEnvironment } from '../host/environments.ts'
 import { excludeEnvFile } from '../host/git-exclude.ts'
 import { ENV_FILE_NAME } from '../host/paths.ts'
+import { readPipedText } from '../host/piped-input.ts'
 
 export interface EnvOptions {
   unset?: string[]
@@ -23,7 +23,7 @@ export async function env(context: Context, words: readonly string[], options: E
   unset.forEach(requireEnvKey)
   const given = words.map(parsePair)
   // With arguments stdin is never read: a script's stdin may never end.
-  const piped = given.length === 0 && unset.length === 0 ? readPipedText() : ''
+  const piped = given.length === 0 && unset.length === 0 ? await readPipedText() : ''
   const found = await findEnvironment(context)
   if (found.kind !== 'environment') throw notAWorktree(found, 'use .env.preview')
   if (given.length === 0 && unset.length === 0 && piped.trim() === '')
@@ -63,17 +63,5 @@ async function printVariables(file: string, options: EnvOptions): Promise<Answer
   return {
     json: Object.fromEntries(variables),
     text: options.export ? renderExports(variables) : lines.join('\n'),
-  }
-}
-
-/** What is on stdin when that is a pipe, a socket or a file; nothing from a terminal or /dev/null. */
-function readPipedText(): string {
-  try {
-    const stats = fstatSync(0)
-    if (!stats.isFIFO() && !stats.isFile() && !stats.isSocket()) return ''
-    return readFileSync(0, 'utf8')
-  } catch {
-    // Closed, or a terminal that cannot be read: nothing was piped.
-    return ''
   }
 }

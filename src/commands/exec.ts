@@ -2,6 +2,7 @@
 // penv's own failure, 126 found but not executable, 127 not found, else the command's.
 
 import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import type { Answer, Context } from '../context.ts'
 import { findStamp, readEnvVariables } from '../core/env-file.ts'
@@ -82,17 +83,8 @@ function runCommand(
       )
       finish(errnoOf(error) === 'ENOENT' ? 127 : 126)
     })
-    child.on('exit', (code, signal) => finish(code ?? 128 + (SIGNALS[signal ?? ''] ?? 0)))
+    child.on('exit', (code, signal) =>
+      finish(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+    )
   })
-}
-
-const SIGNALS: Record<string, number> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGABRT: 6,
-  SIGKILL: 9,
-  SIGSEGV: 11,
-  SIGPIPE: 13,
-  SIGTERM: 15,
 }

@@ -13,7 +13,8 @@ import {
 } from '../core/ranges.ts'
 import { quoteForShell } from '../core/shell-words.ts'
 import { PenvError, usageError } from '../errors.ts'
-import { allocateIndexes, allocateNames, allocatePorts } from '../host/allocations.ts'
+import { allocateIndexes, allocateNames } from '../host/allocations.ts'
+import { allocatePorts } from '../host/port-allocations.ts'
 import { readEphemeralRange } from '../host/ports.ts'
 
 export interface GetOptions {
@@ -53,7 +54,7 @@ export async function getIndex(
 ): Promise<Answer> {
   const { names, range } = splitRange(words, parseIndexRange)
   names.forEach(requireName)
-  const pool = requireName(options.pool ?? 'default')
+  const pool = options.pool === undefined ? undefined : requireName(options.pool)
   if (range?.first === 0)
     context.note(`index 0 is usually the main checkout's: ${formatRange(range)} may hand it out`)
   return answerFor(
@@ -144,5 +145,8 @@ function isOnMainCheckout(error: unknown): boolean {
 }
 
 function toVariable(name: string): string {
-  return name.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase()
+  return name
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .replace(/^(?=\d)/, '_')
+    .toUpperCase()
 }

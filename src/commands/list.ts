@@ -4,7 +4,7 @@ import type { Answer, Context } from '../context.ts'
 import { describeHoldings } from '../core/holdings.ts'
 import { type EnvironmentRecord, recordsOf } from '../core/ledger.ts'
 import { formatTable, shortenHome } from '../core/table.ts'
-import { findWorktreeOf } from '../host/environments.ts'
+import { findWorktreeToShow } from '../host/environments.ts'
 import { readBranch } from '../host/git.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import { withoutDeadRun } from '../host/runs.ts'
@@ -27,7 +27,7 @@ export async function list(context: Context): Promise<Answer> {
 }
 
 function describeRecord(record: EnvironmentRecord) {
-  const worktree = findWorktreeOf(record)
+  const worktree = findWorktreeToShow(record)
   return {
     id: record.id,
     state: record.state,

@@ -4,7 +4,14 @@
 import { createHash } from 'node:crypto'
 import { PenvError, usageError } from '../errors.ts'
 import { hashOf, slugOf } from './identity.ts'
-import { type EnvironmentRecord, type Ledger, lookUp, recordsOf, withEntry } from './ledger.ts'
+import {
+  type EnvironmentRecord,
+  type IndexAllocation,
+  type Ledger,
+  lookUp,
+  recordsOf,
+  withEntry,
+} from './ledger.ts'
 import { formatRange, isInRange, type Range, sizeOfRange } from './ranges.ts'
 
 const NAME = /^[a-z][a-z0-9_]*$/
@@ -88,6 +95,20 @@ export function requireInRange(
     message: `${kind} "${name}" is ${value}, which does not lie in ${formatRange(range)}`,
     hint: `To take another value, run: penv get ${kind} ${name} ${formatRange(range)} --renew`,
     details: { name, value, range: formatRange(range) },
+  })
+}
+
+/** The pool of an index that does not name one. */
+export const DEFAULT_POOL = 'default'
+
+/** A recorded index belongs to one server's numbers: in another pool somebody else may hold the same number. */
+export function requireInPool(name: string, allocation: IndexAllocation, pool: string | undefined): void {
+  if (pool === undefined || allocation.pool === pool) return
+  throw new PenvError({
+    code: 'RANGE_MISMATCH',
+    message: `index "${name}" is ${allocation.value} of pool "${allocation.pool}", not of pool "${pool}"`,
+    hint: `To take another value, run: penv get index ${name} ${allocation.range} --pool ${pool} --renew`,
+    details: { name, value: allocation.value, pool: allocation.pool },
   })
 }
 

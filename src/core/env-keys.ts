@@ -2,7 +2,8 @@
 // are written and read, and whether tests use the same one. Values are only known where facts may hold them.
 import { type EnvName, type EnvPart, readEnvName } from './env-names.ts'
 import { findNativeKeys } from './env-native.ts'
-import { type EnvPlace, findEnvPlaces, isTestFile } from './env-reads.ts'
+import { type EnvPlace, findEnvPlaces } from './env-reads.ts'
+import { findRailsTestUse, findTestUse } from './env-tests.ts'
 import type { Evidence, RepoFacts } from './facts.ts'
 import type { ServiceKind } from './images.ts'
 import { findServices, type Service } from './services.ts'
@@ -75,7 +76,7 @@ export function findEnvKeys(facts: RepoFacts, services: readonly Service[] = fin
         .sort((a, b) => HOW_RANK.indexOf(a.how) - HOW_RANK.indexOf(b.how))
         .slice(0, MAX_PLACES)
         .map(({ how, evidence }) => ({ how, evidence })),
-      sharedWithTests: testUse(facts, key, name, places),
+      sharedWithTests: purposeOf(key) === 'app' ? findTestUse(facts, key, name.part, places) : undefined,
     })
   }
   for (const native of findNativeKeys(facts, services))
@@ -88,7 +89,7 @@ export function findEnvKeys(facts: RepoFacts, services: readonly Service[] = fin
         isActive: required.some(service => service.kind === native.service),
         chosenBy: undefined,
         places: [{ how: 'framework', evidence: native.evidence }],
-        sharedWithTests: railsTests(facts, native.evidence),
+        sharedWithTests: findRailsTestUse(facts, native.evidence),
       })
   return found.sort(
     (a, b) =>
@@ -177,47 +178,4 @@ function isIncomplete(value: string): boolean {
 
 function refersOf(value: string | undefined): string[] {
   return [...(value ?? '').matchAll(/\$\{?([A-Za-z_]\w*)/g)].map(match => match[1] as string)
-}
-
-const EMPTIES =
-  /\bdrop\b|\btruncate\b|deleteMany|dropDatabase|drop_all|create_all|\breset\b|force:\s*true|\bSandbox\b|cleaner|flush/i
-
-function testUse(
-  facts: RepoFacts,
-  key: string,
-  name: Classified,
-  places: readonly EnvPlace[],
-): Evidence | undefined {
-  if (purposeOf(key) !== 'app') return undefined
-  if (name.part !== 'url' && name.part !== 'database' && name.part !== 'connection') return undefined
-  const inTests = places.find(
-    place =>
-      place.isTest &&
-      place.how !== 'env-file' &&
-      EMPTIES.test(facts.files.get(place.evidence.file)?.text ?? ''),
-  )
-  if (inTests !== undefined) return inTests.evidence
-  const values = (isTest: boolean) =>
-    places.filter(place => place.isTest === isTest && place.how === 'env-file' && place.value)
-  const same = values(true).find(test => values(false).some(own => own.value === test.value))
-  if (same !== undefined) return same.evidence
-  // One section for tests that reads the same key as the one for development.
-  for (const place of places) {
-    const text = facts.files.get(place.evidence.file)?.text
-    if (
-      text === undefined ||
-      !/(^|\/)config\/(database\.ya?ml|config\.[cm]?js|config\.json)$/.test(place.evidence.file) ||
-      isTestFile(place.evidence.file)
-    )
-      continue
-    const section = /^[ \t]*["']?test["']?\s*:[^\n]*\n(?:[ \t]+[^\n]*\n?|[ \t]*\n)*/m.exec(text)
-    if (section?.[0].includes(key) && text.replace(section[0], '').includes(key)) return place.evidence
-  }
-  return undefined
-}
-
-/** DATABASE_URL holds for Rails' tests, too, which empty what they run on. */
-function railsTests(facts: RepoFacts, evidence: Evidence): Evidence | undefined {
-  const isRails = /(^|\/)config\/database\.ya?ml$/.test(evidence.file)
-  return isRails && /^test:/m.test(facts.files.get(evidence.file)?.text ?? '') ? evidence : undefined
 }

@@ -116,6 +116,8 @@ function partIn(words: readonly string[], kind: ServiceKind | 'database' | undef
   // A name is one only of a database: APP_NAME and REDIS_NAME are others.
   if (part === 'database' && !hasDatabase && !/^(postgres|mysql|mongodb|clickhouse)$/.test(kind ?? ''))
     return undefined
+  if (part === 'path' && kind !== 'sqlite' && !words.some(word => word === 'db' || word === 'database'))
+    return undefined
   if (part === 'prefix' && !/^(redis|kafka|nats|elasticsearch|qdrant)$/.test(kind ?? '')) return undefined
   return part
 }

@@ -22,31 +22,65 @@ export interface EnvPlace {
   readonly evidence: Evidence
 }
 
-const NAME = String.raw`["'\x60]([A-Za-z_][A-Za-z0-9_.]*)["'\x60]`
-const CODE_READS: readonly RegExp[] = [
-  /\b(?:process\.env|import\.meta\.env|Bun\.env)\.([A-Za-z_]\w*)/g,
-  new RegExp(
-    String.raw`\b(?:process\.env|import\.meta\.env|Bun\.env|os\.environ|ENV|environ)\[\s*${NAME}`,
-    'g',
-  ),
-  new RegExp(
-    String.raw`\b(?:Deno\.env\.get|os\.getenv|os\.environ\.get|environ\.get|getenv|Getenv|LookupEnv|env::var|env_var|var|dotenv_var|System\.get_env|System\.fetch_env!|System\.getenv|GetEnvironmentVariable|ENV\.fetch|getEnv|get_env|mustGetenv|MustGetEnv|GetEnv|requireEnv|env(?:\.\w+)?|config|envString|configService\.get(?:OrThrow)?(?:<\w+>)?|fromEnv)!?\(\s*${NAME}`,
-    'g',
-  ),
-  /\b(?:env|envconfig|mapstructure|environment):"([A-Za-z_]\w*)/g,
-  /\benv\(\s*"([A-Za-z_]\w*)"\s*\)/g,
+/** How each language reads a variable. One pattern has to look at every character of a file, so it is kept to its own. */
+const READS_BY_LANGUAGE: readonly (readonly [file: RegExp, patterns: readonly RegExp[]])[] = [
+  [
+    /\.(?:[cm]?[jt]sx?|vue|svelte)$/,
+    [
+      /\b(?:process|meta|Bun)\.env(?:\??\.|\[\s*["'`])([A-Za-z_]\w*)/g,
+      /\b(?:env|config|getEnv|requireEnv|envString|getOrThrow|get(?:<\w+>)?)\(\s*["'`]([A-Za-z_]\w*)["'`]/g,
+      // Validated environments: `DATABASE_URL: z.string()`.
+      /^\s*([A-Z][A-Z0-9_]+)\s*:\s*(?:z|Joi|yup|v|t|str|url|port|num|host|envalid|Type|S)\s*[.(]/gm,
+    ],
+  ],
+  [/\.py$/, [/\b(?:getenv|environ(?:\.get)?|env(?:\.\w+)?|config)[([]\s*["']([A-Za-z_]\w*)["']/g]],
+  [
+    /\.go$/,
+    [
+      /\b(?:os\.)?\w*(?:[Ee]nv|EnvOrDefault)\w*\(\s*"([A-Za-z_]\w*)"/g,
+      /\b(?:env|envconfig|mapstructure|environment):"([A-Za-z_]\w*)/g,
+    ],
+  ],
+  [/\.rs$/, [/\b(?:env::var(?:_os)?|var|dotenv_var|env!|get_env)\(\s*"([A-Za-z_]\w*)"/g]],
+  [/\.rb$/, [/\bENV(?:\.fetch)?[([]\s*["']([A-Za-z_]\w*)["']/g]],
+  [
+    /\.php$/,
+    [/\b(?:env|getenv)\(\s*["']([A-Za-z_]\w*)["']/g, /\$_(?:ENV|SERVER)\[\s*["']([A-Za-z_]\w*)["']/g],
+  ],
+  [/\.exs?$/, [/\b(?:get_env|fetch_env!|env!)\(\s*"([A-Za-z_]\w*)"/g]],
+  [
+    /\.(?:java|kts?|scala|clj|cs|fs)$/,
+    [/\b(?:getenv|GetEnvironmentVariable|env)\(\s*"([A-Za-z_]\w*)"/g, /\$\{([A-Z][A-Z0-9_]*)(?::[^}]*)?\}/g],
+  ],
+  [/\.prisma$/, [/\benv\(\s*"([A-Za-z_]\w*)"/g]],
 ]
-/** Validated environments: `DATABASE_URL: z.string()`, and settings classes: `database_url: PostgresDsn`. */
-const SCHEMAS: readonly RegExp[] = [
-  /^\s*([A-Z][A-Z0-9_]+)\s*:\s*(?:z|Joi|yup|v|t|str|url|port|num|host|envalid|Type|S)\s*[.(]/gm,
-]
+
+export interface EnvRead {
+  readonly key: string
+  /** Where the name begins, and where the read ends. */
+  readonly offset: number
+  readonly end: number
+}
+
+/** The variables that a program text reads by name. */
+export function findEnvReads(file: FactFile): EnvRead[] {
+  const patterns = READS_BY_LANGUAGE.find(([path]) => path.test(file.path))?.[1] ?? []
+  return patterns.flatMap(pattern => readsBy(file.text, pattern))
+}
+
+function readsBy(text: string, pattern: RegExp): EnvRead[] {
+  return [...text.matchAll(pattern)].map(match => {
+    const key = match[1] as string
+    return { key, offset: match.index + match[0].lastIndexOf(key), end: match.index + match[0].length }
+  })
+}
+
 /** `${KEY:default}`, ERB's ENV["KEY"], Symfony's %env(resolve:KEY)%. */
 const SETTINGS_READS: readonly RegExp[] = [
   /\bENV(?:\.fetch)?[[(]\s*["']([A-Za-z_]\w*)["']/g,
   /%env\((?:\w+:)*([A-Za-z_]\w*)\)%/g,
   /\$\{(?:env[.:])?([A-Za-z_][A-Za-z0-9_]*)(?::[^}]*)?\}/g,
 ]
-const CODE = /\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kts?|cs|fs|php|exs?|scala|clj|prisma|vue|svelte)$/
 const SETTINGS = /\.(?:ya?ml|toml|properties|conf|ini|hocon|json5?|hcl)$/
 const TASKS =
   /(^|\/)((GNU)?makefile|taskfile[\w.]*|\.?justfile|\.envrc|\.?mise\.toml|package\.json)$|\.(sh|bash|mk)$|(^|\/)(bin|scripts?)\/[\w.-]+$/i
@@ -69,9 +103,17 @@ export function findEnvPlaces(facts: RepoFacts): EnvPlace[] {
     const scope = scopeOf(file.path)
     if (scope === 'aside' || scope === 'production' || composeFiles.has(file.path)) continue
     if (TASKS.test(file.path)) found.push(...writtenIn(facts, file))
-    if (CODE.test(file.path)) found.push(...readsInCode(facts, file))
+    const reads = findEnvReads(file)
+    if (reads.length > 0) found.push(...readsIn(facts, file, reads, 'code'))
     else if (SETTINGS.test(file.path) && !/(^|\/)\.?(github|circleci|gitlab)/.test(file.path))
-      found.push(...readsIn(facts, file, SETTINGS_READS, 'settings'))
+      found.push(
+        ...readsIn(
+          facts,
+          file,
+          SETTINGS_READS.flatMap(pattern => readsBy(file.text, pattern)),
+          'settings',
+        ),
+      )
   }
   for (const project of compose) {
     if (project.standing !== 'run' && project.standing !== 'fallback') continue
@@ -95,34 +137,27 @@ export function isTestFile(path: string): boolean {
   return scopeOf(path) === 'test' || /(^|\/)conftest\.py$|(^|[.\-_/])test([.\-_]|$)/i.test(path)
 }
 
-/** Keys that a program's text reads from its environment, with their places. */
-export function readsInCode(facts: RepoFacts, file: FactFile): EnvPlace[] {
-  return CODE.test(file.path) ? readsIn(facts, file, [...CODE_READS, ...SCHEMAS], 'code') : []
-}
-
 function readsIn(
   facts: RepoFacts,
   file: FactFile,
-  patterns: readonly RegExp[],
+  reads: readonly EnvRead[],
   how: EnvPlace['how'],
 ): EnvPlace[] {
-  const found: EnvPlace[] = []
   const seen = new Set<string>()
-  for (const pattern of patterns)
-    for (const match of file.text.matchAll(pattern)) {
-      const key = match[1] as string
-      if (seen.has(key) || key.length < 3) continue
-      seen.add(key)
-      found.push({
+  return reads.flatMap(({ key, offset }) => {
+    if (seen.has(key) || key.length < 3) return []
+    seen.add(key)
+    return [
+      {
         key,
         how,
         value: undefined,
         isCommented: false,
         isTest: isTestFile(file.path),
-        evidence: evidenceAt(facts, file.path, lineAt(file.text, match.index + match[0].indexOf(key))),
-      })
-    }
-  return found
+        evidence: evidenceAt(facts, file.path, lineAt(file.text, offset)),
+      },
+    ]
+  })
 }
 
 /** Assignments that a script makes, those of a here-document included: they end up in an env file or a shell. */

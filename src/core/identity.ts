@@ -21,6 +21,7 @@ export interface WorktreePaths {
 export const ID_MAX_LENGTH = 27
 const SLUG_MAX_LENGTH = 20
 const HASH_LENGTH = 6
+const HASH_MAX_LENGTH = 12
 
 /** Lower-case `[a-z0-9_]` of any text, from a letter on; empty when nothing of it is left. */
 export function slugOf(text: string): string {
@@ -36,7 +37,7 @@ export function slugOf(text: string): string {
 // Crockford's alphabet: no letter that reads like a digit.
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** SHA-256 of `text` in base32, 52 characters. */
+/** SHA-256 of `text` in base32, 51 characters. */
 export function hashOf(text: string): string {
   let bits = 0n
   for (const byte of createHash('sha256').update(text).digest()) bits = (bits << 8n) | BigInt(byte)
@@ -51,13 +52,16 @@ export function hashOf(text: string): string {
  */
 export function bearId(root: string, namespace: string, isTaken: (id: string) => boolean): string {
   const slug = slugOf(basename(root)) || 'w'
-  const hash = hashOf(namespace === '' ? root : `${namespace}\0${root}`)
-  for (let length = HASH_LENGTH; length <= ID_MAX_LENGTH - 2; length++) {
-    const room = Math.min(SLUG_MAX_LENGTH, ID_MAX_LENGTH - 1 - length)
-    const id = `${slug.slice(0, room).replace(/_+$/, '')}_${hash.slice(0, length)}`
-    if (!isTaken(id)) return id
+  const seed = namespace === '' ? root : `${namespace}\0${root}`
+  // A path that is used again and again, and never destroyed, takes one length after the other.
+  for (let round = 0; ; round++) {
+    const hash = hashOf(round === 0 ? seed : `${seed}\0${round}`)
+    for (let length = HASH_LENGTH; length <= HASH_MAX_LENGTH; length++) {
+      const room = Math.min(SLUG_MAX_LENGTH, ID_MAX_LENGTH - 1 - length)
+      const id = `${slug.slice(0, room).replace(/_+$/, '')}_${hash.slice(0, length)}`
+      if (!isTaken(id)) return id
+    }
   }
-  throw new PenvError({ code: 'BUG', message: `no free id for ${root}: every length of its hash is taken` })
 }
 
 /** The record that a marker speaks of: same id and same nonce. */

@@ -1,15 +1,8 @@
 // Composes what has to do with the schema: the block of provision.sh that migrates, bootstrap.sh, template.inputs.
-import { type Slice, sliceValue } from './init-slices.ts'
-import {
-  callStep,
-  header,
-  installLines,
-  migrationSteps,
-  type Step,
-  scriptText,
-  usedAssignments,
-  usedMigrations,
-} from './init-text.ts'
+import type { Slice } from './init-slices.ts'
+import { callStep, installLines, migrationSteps, type Step, usedMigrations } from './init-steps.ts'
+import { header, scriptText, usedAssignments } from './init-text.ts'
+import { sliceValue } from './init-values.ts'
 import type { Stack } from './stack.ts'
 
 export function migrateBlock(stack: Stack, steps: readonly Step[], cloned: Slice | undefined): string[] {
@@ -39,7 +32,7 @@ export function bootstrapText(
       ),
     },
     slices,
-  )
+  ).called
   const exports = cloned.keys.flatMap(key => {
     const value = sliceValue(cloned, key)
     return value === undefined ? [] : [`export ${key.key}="${value}"`]

@@ -1,7 +1,8 @@
 // Decides what a compose project of an environment's own needs: which services are started, on which ports, under
 // which variables, and what an override has to change so that two projects do not meet.
+
+import { containerPort } from './account-rules.ts'
 import type { ComposePort } from './compose-ports.ts'
-import { containerPort } from './init-servers.ts'
 import type { ComposeServer, ComposeSource } from './init-sources.ts'
 
 export interface OwnPort {
@@ -72,6 +73,11 @@ export function planOwnProject(
       })
     }
   }
+  for (const server of started)
+    for (const mount of server.outerMounts)
+      questions.push(
+        `${server.name} keeps files in ${mount}, where all environments meet: which folder is it here`,
+      )
   for (const { section, key } of source.external)
     questions.push(
       `the ${section === 'volumes' ? 'volume' : 'network'} ${key} is external, so all environments share it: is that meant`,

@@ -1,8 +1,9 @@
 // How a server of an environment's own compose project is addressed: the variables of the adapters with another port,
 // and the URL that keys are set to.
+
+import { containerPort } from './account-rules.ts'
 import type { ServiceKind } from './images.ts'
 import type { OwnProject } from './init-compose.ts'
-import { containerPort } from './init-servers.ts'
 import type { Slice } from './init-slices.ts'
 import type { ComposeServer, ComposeSource } from './init-sources.ts'
 import { quoteWord } from './init-text.ts'
@@ -71,6 +72,12 @@ export function ownAddress(slice: Slice, compose: ComposeSource, plan: OwnProjec
         kind: slice.kind,
         before: [`export AWS_ENDPOINT_URL="http://localhost:${number}"`],
         after: [],
+      }
+    case 'clickhouse':
+      return {
+        kind: slice.kind,
+        before: ['export CLICKHOUSE_HOST=localhost', `export CLICKHOUSE_HTTP_PORT="${number}"`],
+        after: [named, `${url}=http://localhost:${number}`],
       }
     case 'kafka':
       return { ...none, after: [`${url}=localhost:${number}`] }

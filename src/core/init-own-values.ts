@@ -5,9 +5,10 @@ import type { OwnAddress } from './init-own-address.ts'
 import { addressValues, type PortPlan } from './init-ports.ts'
 import type { ServerLines } from './init-servers.ts'
 import { conventional } from './init-shared.ts'
-import { type Slice, sliceValue } from './init-slices.ts'
+import type { Slice } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
 import { usedAssignments } from './init-text.ts'
+import { sliceValue } from './init-values.ts'
 
 /** The variables of the servers, those that are used: with servers.sh and the adapters only where they are. */
 export function reachLines(addresses: readonly OwnAddress[], accounts: ServerLines, text: string): string[] {

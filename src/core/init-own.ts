@@ -7,22 +7,19 @@ import { type OwnProject, planOwnProject } from './init-compose.ts'
 import { ownAddress } from './init-own-address.ts'
 import { addressQuestions, ownValues, reachLines } from './init-own-values.ts'
 import { planPorts } from './init-ports.ts'
+import { testQuestions } from './init-shared.ts'
 import { planSlices } from './init-slices.ts'
 import type { ComposeSource, InitSources } from './init-sources.ts'
 import {
+  asksForDatabase,
   callStep,
-  envBlock,
-  header,
   installLines,
   migrationQuestions,
   migrationSteps,
-  question,
-  quoteWord,
-  saysFrom,
-  scriptText,
   seedSteps,
   usedMigrations,
-} from './init-text.ts'
+} from './init-steps.ts'
+import { envBlock, header, question, quoteWord, saysFrom, scriptText } from './init-text.ts'
 import type { Stack } from './stack.ts'
 
 const PROJECT = 'project="preview-$PENV_ID"'
@@ -55,7 +52,8 @@ export function composeOwnScripts(
   const addresses = reached.map(one => one.address)
   const accounts = accountsOf(stack, slices, sources)
   const values = ownValues(plan, app, slices, sources)
-  const steps = runsApp ? [] : migrationSteps(stack, slices)
+  const migrations = migrationSteps(stack, slices)
+  const steps = runsApp ? [] : migrations.called
   const reach = reachLines(
     addresses,
     accounts,
@@ -65,8 +63,9 @@ export function composeOwnScripts(
   const unknown = [
     ...(runsApp ? [] : questions),
     ...plan.questions,
-    ...addressQuestions(slices),
-    ...(runsApp ? insideQuestions(stack) : migrationQuestions(stack)),
+    ...(asksForDatabase(stack, migrations) ? [] : addressQuestions(slices)),
+    ...testQuestions(slices),
+    ...(runsApp ? insideQuestions(stack) : migrationQuestions(stack, migrations)),
     ...missingEnvFiles(compose),
   ]
   files.set(
@@ -126,7 +125,7 @@ export function composeOwnScripts(
       ],
     ),
   )
-  const seeds = runsApp ? [] : seedSteps(stack, slices)
+  const seeds = runsApp ? [] : seedSteps(stack, slices).called
   if (seeds.length > 0)
     files.set(
       'seed.sh',

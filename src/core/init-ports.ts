@@ -1,5 +1,6 @@
 // Decides which ports an environment takes for the programs that it starts, and which env keys carry them: those that
 // a program reads, and those whose example points at such a port.
+import { isSettable } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
 import type { ListenPort } from './listen-ports.ts'
 import type { Start } from './starts.ts'
@@ -31,7 +32,8 @@ export function planPorts(starts: readonly Start[], sources: InitSources): Ports
     const called = callOf(start)
     if (own.length === 0) questions.push(`which variable gives ${called} its port`)
     for (const port of own) {
-      const key = port.variable ?? keyFor(start, found)
+      const key =
+        port.variable !== undefined && isSettable(port.variable) ? port.variable : keyFor(start, found)
       const twin = found.find(one => one.key === key)
       if (twin !== undefined && twin.folder !== start.folder && port.port !== twin.usual) {
         questions.push(
@@ -117,7 +119,8 @@ export function addressValues(
   taken: ReadonlySet<string>,
 ): [key: string, value: string][] {
   return sources.examples.flatMap(({ key, value }) => {
-    if (taken.has(key) || /\*\*\*/.test(value) || !/^[\w.:/@?=&,%+~-]+$/.test(value)) return []
+    if (taken.has(key) || !isSettable(key) || /\*\*\*/.test(value) || !/^[\w.:/@?=&,%+~-]+$/.test(value))
+      return []
     let used = false
     const set = value.replace(
       /(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):(\d{2,5})(?!\d)/g,

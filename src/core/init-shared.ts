@@ -4,26 +4,26 @@ import { accountsOf, serversText } from './init-accounts.ts'
 import { bootstrapText, migrateBlock, templateInputs } from './init-bootstrap.ts'
 import { addressValues, planPorts } from './init-ports.ts'
 import { findSharedKeys } from './init-shared-keys.ts'
-import { ADAPTERS, planSlices, type Slice, sliceValue } from './init-slices.ts'
+import { ADAPTERS, MAIN, planSlices, type Slice } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
 import {
+  asksForDatabase,
   callStep,
-  envBlock,
-  header,
   installLines,
   migrationQuestions,
   migrationSteps,
-  question,
-  saysFrom,
-  scriptText,
+  type Step,
   seedSteps,
-  usedAssignments,
-} from './init-text.ts'
+} from './init-steps.ts'
+import { envBlock, header, question, saysFrom, scriptText, usedAssignments } from './init-text.ts'
+import { sliceValue } from './init-values.ts'
 import type { Stack } from './stack.ts'
 
 export function composeSharedScripts(stack: Stack, sources: InitSources): Map<string, string> {
   const slices = planSlices(stack)
   const accounts = accountsOf(stack, slices, sources)
+  const migrations = migrationSteps(stack, slices)
+  const steps = migrations.called
   const files = new Map<string, string>()
   const hasAccounts = accounts.lines.length > 0
   const sourced = [
@@ -40,13 +40,13 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
       return value === undefined ? [] : [[key.key, value] as [string, string]]
     })
     values.push(...own.filter(([key]) => !values.some(([other]) => other === key)))
-    unknown.push(...sliceQuestions(slice))
+    // What a held migration asks is the same.
+    if (!asksForDatabase(stack, migrations) || !MAIN.has(slice.kind)) unknown.push(...sliceQuestions(slice))
     values.push(...conventional(slice).filter(([key]) => !values.some(([other]) => other === key)))
   }
   values.push(...addressValues(sources, ports, new Set(values.map(([key]) => key))))
-  const steps = migrationSteps(stack, slices)
-  unknown.push(...migrationQuestions(stack), ...withoutAdapter(stack))
-  const cloned = slices.find(slice => slice.isCloneable && steps.length > 0)
+  unknown.push(...migrationQuestions(stack, migrations), ...testQuestions(slices), ...withoutAdapter(stack))
+  const cloned = slices.find(slice => slice.isCloneable && steps.length > 0 && isAlone(slice, slices))
   files.set(
     'provision.sh',
     scriptText(
@@ -97,7 +97,7 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
       slices.map(slice => `${slice.kind}_drop ${argument(slice)}`),
     ),
   )
-  const seeds = seedSteps(stack, slices)
+  const seeds = seedSteps(stack, slices).called
   if (seeds.length > 0)
     files.set(
       'seed.sh',
@@ -160,8 +160,15 @@ function urlLines(slices: readonly Slice[], text: string): string[] {
   return usedAssignments(lines, text)
 }
 
+/** Of two databases of one server it cannot be told which command makes which. */
+function isAlone(slice: Slice, slices: readonly Slice[]): boolean {
+  return !slices.some(
+    other => other !== slice && other.kind === slice.kind && !/^(test|shadow)$/.test(other.suffix),
+  )
+}
+
 /** What a seed needs of the slices, where its command takes an address. */
-function sliceVariables(slices: readonly Slice[], steps: ReturnType<typeof seedSteps>): string[] {
+function sliceVariables(slices: readonly Slice[], steps: readonly Step[]): string[] {
   return slices.some(slice => steps.some(step => step.command.includes(`"$${slice.variable}"`)))
     ? allocations(slices)
     : []
@@ -186,6 +193,19 @@ function sliceQuestions(slice: Slice): string[] {
     return has('prefix') ? [] : [`which key gives the app the prefix of its names in ${slice.kind}, "$name-"`]
   if (slice.kind === 'sqlite' || slice.suffix !== '' || has('url', 'database', 'connection')) return []
   return [`which key gives the app its ${slice.kind} database, "$${slice.variable}"`]
+}
+
+/** A key that tests take, too: set for a run of them, it empties what the environment's app uses. */
+export function testQuestions(slices: readonly Slice[]): string[] {
+  return slices.flatMap(slice =>
+    slice.keys.flatMap(({ key, sharedWithTests: at }) =>
+      at === undefined
+        ? []
+        : [
+            `tests take ${key}, too (${at.file}:${at.line}), and empty what they run on: which key gives them a database of their own`,
+          ],
+    ),
+  )
 }
 
 function withoutAdapter(stack: Stack): string[] {

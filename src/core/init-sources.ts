@@ -24,6 +24,8 @@ export interface ComposeServer {
   readonly command: string
   readonly settings: ReadonlyMap<string, Setting>
   readonly needs: readonly string[]
+  /** Folders of this machine that lie outside the worktree. */
+  readonly outerMounts: readonly string[]
 }
 
 export interface ComposeSource {
@@ -89,6 +91,7 @@ function readComposeSource(facts: RepoFacts): ComposeSource | undefined {
       command: service.command,
       settings: settingsOf(facts, service.name, files, service.envFiles),
       needs: service.dependsOn,
+      outerMounts: service.volumes.map(volume => volume.key).filter(isOuter),
     }))
   const named = files.flatMap(file =>
     (facts.yaml.get(file) ?? []).flatMap(document => namedThings(document.value)),
@@ -105,6 +108,14 @@ function readComposeSource(facts: RepoFacts): ComposeSource | undefined {
     fixed: named.filter(one => !one.isExternal).map(({ section, key }) => ({ section, key })),
     external: named.filter(one => one.isExternal).map(({ section, key }) => ({ section, key })),
   }
+}
+
+/** Outside the worktree, and not one of the machine's own: sockets, time zone, devices. */
+function isOuter(mount: string): boolean {
+  return (
+    /^(~|\$\{?HOME\b|\.\.\/|\/)/.test(mount) &&
+    !/^\/(var\/run|run|etc|dev|sys|proc|tmp\/\.X11-unix)(\/|$)|^\/$/.test(mount)
+  )
 }
 
 function namedThings(

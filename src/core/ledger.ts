@@ -118,10 +118,13 @@ export function parseLedger(text: string): Parsed {
   }
   if (!isTable(value)) return { damage: 'it is not a JSON object' }
   const { version } = value
-  if (typeof version !== 'number' || !Number.isInteger(version)) return { damage: 'it has no version number' }
+  if (typeof version !== 'number' || !Number.isInteger(version) || version < 1)
+    return { damage: 'it has no version number' }
   if (version > LEDGER_VERSION) return { newerVersion: version }
   for (const table of ['environments', 'templates', 'approved'])
     if (!isTable(value[table])) return { damage: `"${table}" is not an object` }
+  if (value.released !== undefined && !Array.isArray(value.released))
+    return { damage: '"released" is not a list' }
   for (const [id, record] of Object.entries(value.environments as Record<string, unknown>)) {
     const damage = findRecordDamage(id, record)
     if (damage !== undefined) return { damage }
@@ -134,6 +137,7 @@ export function formatLedger(ledger: Ledger): string {
 }
 
 const STRING_FIELDS = ['id', 'nonce', 'repo', 'gitDir', 'root', 'branch', 'state', 'createdAt', 'updatedAt']
+const ID = /^[a-z][a-z0-9_]*$/
 const TABLE_FIELDS = ['ports', 'indexes', 'names']
 
 function findRecordDamage(id: string, record: unknown): string | undefined {
@@ -142,9 +146,21 @@ function findRecordDamage(id: string, record: unknown): string | undefined {
     if (typeof record[field] !== 'string') return `record ${id} has no "${field}"`
   for (const field of TABLE_FIELDS) if (!isTable(record[field])) return `record ${id} has no table "${field}"`
   if (record.id !== id) return `record ${id} calls itself ${String(record.id)}`
+  // Ids become parts of paths.
+  if (!ID.test(id)) return `record ${id} has an id that is none`
   if (!Object.values(record.ports as object).every(Number.isInteger))
     return `record ${id} has a port that is no number`
+  if (!Object.values(record.indexes as object).every(isIndexAllocation))
+    return `record ${id} has an index that is none`
+  if (!Object.values(record.names as object).every(name => typeof name === 'string'))
+    return `record ${id} has a name that is no text`
+  for (const field of ['run', 'lastRun'])
+    if (record[field] !== undefined && !isTable(record[field])) return `record ${id} has no usable "${field}"`
   return undefined
+}
+
+function isIndexAllocation(value: unknown): boolean {
+  return isTable(value) && Number.isInteger(value.value) && typeof value.pool === 'string'
 }
 
 function isTable(value: unknown): value is Record<string, unknown> {

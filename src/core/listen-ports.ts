@@ -1,5 +1,7 @@
 // Finds the places where a program says which port it listens on: in its source, in framework configuration, in env
 // files and Dockerfiles. Each with the variable that decides it, or as hard-coded, with file and line.
+
+import { findEnvReads } from './env-reads.ts'
 import { type Evidence, evidenceAt, type FactFile, folderOf, lineAt, type RepoFacts } from './facts.ts'
 import { scopeOf } from './scope.ts'
 import { keyWords, storeByKey } from './store-names.ts'
@@ -24,12 +26,11 @@ export function isListenKey(key: string): boolean {
   return storeByKey(key) === undefined && !words.some(word => REMOTE.test(word))
 }
 
-const KEY = String.raw`["'\x60]?([A-Za-z][A-Za-z0-9_]*)["'\x60]?`
-const READS: readonly RegExp[] = [
-  new RegExp(String.raw`\b(?:process\.env|import\.meta\.env|Bun\.env|env)(?:\.|\[)\s*${KEY}`, 'g'),
-  /\b(?:Deno\.env\.get|os\.getenv|os\.environ\.get|os\.environ\[|getenv|Getenv|LookupEnv|env::var|env_var|System\.get_env|System\.fetch_env!|System\.getenv|GetEnvironmentVariable|ENV\.fetch|ENV\[|getEnv|get_env|GetEnv|getEnvOrDefault|EnvOrDefault|env\.(?:int|str|get|num|port)|config|env)[([]\s*["'\x60]([A-Za-z][A-Za-z0-9_]*)["'\x60]/g,
-  /\b(?:env|envconfig|mapstructure|environment):"([A-Za-z][A-Za-z0-9_]*)/g,
-  /\$\{([A-Za-z][A-Za-z0-9_]*)(?::[^}]*)?\}/g,
+/** In configuration: `${PORT:8080}`, and what the language of the file reads by. */
+const CONFIG_READS: readonly RegExp[] = [
+  /\$\{([A-Za-z]\w*)(?::[^}]*)?\}/g,
+  /\b(?:env|ENV)(?:\.fetch|\.get|\.)?[([]?\s*["'`]?([A-Za-z]\w*)/g,
+  /\bget_?env\(\s*["']([A-Za-z]\w*)["']/gi,
 ]
 const DEFAULT_AFTER = /(?:\|\||\?\?|,|:|envDefault:"|default:"|or|\()\s*["']?:?(\d{2,5})\b/
 
@@ -128,7 +129,7 @@ function configPorts(facts: RepoFacts, file: FactFile): ListenPort[] {
 
 /** `env.PORT || 3000`, `${PORT:8080}`, `3000`: who decides, and the default. */
 function readValue(value: string): { port: number | undefined; variable: string | undefined } {
-  const variable = READS.flatMap(pattern =>
+  const variable = CONFIG_READS.flatMap(pattern =>
     [...value.matchAll(pattern)].map(match => match[1] as string),
   ).find(isListenKey)
   const number = /(?<![\w.])(\d{2,5})\b/.exec(value.replace(/127\.0\.0\.1|0\.0\.0\.0/g, ''))?.[1]
@@ -141,26 +142,24 @@ function codePorts(facts: RepoFacts, file: FactFile): ListenPort[] {
     /(^|\/)[\w.-]+\.config\.[cm]?[jt]s$/.test(file.path)
   )
     return []
-  if (!/port|listen|bind|:\d{4}/i.test(file.text)) return []
+  if (!/(?:\b|_)port(?:\b|_)|Port\b|PORT|\blisten|\bbind\b|:\d{4}\b/.test(file.text)) return []
   const found: ListenPort[] = []
   const lines = new Set<number>()
-  for (const pattern of READS.slice(0, 3))
-    for (const match of file.text.matchAll(pattern)) {
-      const variable = match[1] as string
-      if (!isListenKey(variable)) continue
-      const line = lineAt(file.text, match.index)
-      if (lines.has(line)) continue
-      lines.add(line)
-      const end = file.text.indexOf('\n', match.index)
-      const rest = file.text.slice(match.index + match[0].length, end < 0 ? undefined : end)
-      const port = DEFAULT_AFTER.exec(rest)?.[1]
-      found.push({
-        port: port === undefined ? undefined : Number(port),
-        variable,
-        source: 'code',
-        evidence: evidenceAt(facts, file.path, line),
-      })
-    }
+  for (const { key, offset, end } of findEnvReads(file)) {
+    if (!isListenKey(key)) continue
+    const line = lineAt(file.text, offset)
+    if (lines.has(line)) continue
+    lines.add(line)
+    const stop = file.text.indexOf('\n', end)
+    const port = DEFAULT_AFTER.exec(file.text.slice(end, stop < 0 ? undefined : stop))?.[1]
+    const evidence = evidenceAt(facts, file.path, line)
+    found.push({
+      port: port === undefined ? undefined : Number(port),
+      variable: key,
+      source: 'code',
+      evidence,
+    })
+  }
   for (const [path, pattern] of LITERALS) {
     if (!path.test(file.path)) continue
     for (const match of file.text.matchAll(pattern)) {

@@ -1,6 +1,6 @@
 // Reads the targets of a Makefile and the recipes of a justfile: names, lines, what they do, and which variables
 // stand in them. It expands simple variables and runs no function, so what is computed stays as it is written.
-import type { FactFile } from './facts.ts'
+import { type FactFile, type RepoFacts, resolveFrom } from './facts.ts'
 
 export interface MakeTarget {
   readonly name: string
@@ -141,4 +141,13 @@ export function readJustRecipes({ text }: FactFile): MakeTarget[] {
       .join('\n')
       .replace(/\{\{\s*(\w+)\s*\}\}/g, (whole, key: string) => variables.get(key)?.value ?? whole),
   }))
+}
+
+/** `include .env` without a dash: make stops where the file is not there. */
+export function findMissingInclude(facts: RepoFacts, { path, text }: FactFile): string | undefined {
+  const file = /^include\s+(\S*\.env\S*)/m.exec(text)?.[1]
+  const target = file === undefined ? undefined : resolveFrom(path, file)
+  const isKept =
+    target !== undefined && (facts.tracked?.has(target) ?? facts.envFiles.get(target)?.kind === 'committed')
+  return target === undefined || isKept ? undefined : target
 }

@@ -158,6 +158,11 @@ export function findMention(context: MigrationContext, pattern: RegExp): Evidenc
   return undefined
 }
 
+/** What to ask where a configuration names the database itself. */
+export function pinnedQuestion(tool: string, file: string, line: number): string {
+  return `${file}:${line} names the database itself: which variable gives ${tool} another one`
+}
+
 /** A path as it is written inside a folder's commands. */
 export function relativeTo(folder: string, path: string): string {
   if (folder === '' || path === folder) return folder === '' ? path : '.'

@@ -37,6 +37,9 @@ function findFlyway(context: MigrationContext): FoundTool[] {
           : config === undefined
             ? undefined
             : `flyway${folderOf(config) === '' ? '' : ` -configFiles=${nameOf(config)}`} migrate`,
+      ...(isSpring || /\$\{/.test(context.text(config ?? library?.file ?? ''))
+        ? {}
+        : { question: byJdbc('Flyway') }),
       isAppliedByApp: isSpring,
       applies: /\bflyway(:|\s[^\n;&|]*)migrate\b|\bflywayMigrate\b/,
       evidence: [
@@ -81,10 +84,18 @@ function findLiquibase(context: MigrationContext): FoundTool[] {
           : config === undefined
             ? undefined
             : 'liquibase update',
+      ...(isSpring || /\$\{/.test(context.text(config ?? library?.file ?? ''))
+        ? {}
+        : { question: byJdbc('Liquibase') }),
       isAppliedByApp: isSpring,
       applies: /\bliquibase(:|\s[^\n;&|]*)update\b/,
       schema: [changelog],
       evidence: [context.at(changelog, /databaseChangeLog|changeset/i)],
     },
   ]
+}
+
+/** Their configuration has a URL of its own, in JDBC's form. */
+function byJdbc(tool: string): string {
+  return `how is ${tool} given the URL of another database here`
 }

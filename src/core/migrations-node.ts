@@ -62,6 +62,7 @@ function findKnex(context: MigrationContext): FoundTool[] {
 }
 
 function findTypeorm(context: MigrationContext): FoundTool[] {
+  if (context.dependency('node', /^typeorm$/) === undefined) return []
   const sources = context.files.filter(
     file =>
       /\.[cm]?[jt]s$|ormconfig\.json$/.test(file.path) &&
@@ -129,11 +130,12 @@ function findSequelize(context: MigrationContext): FoundTool[] {
         ecosystem: 'node',
         folder,
         directory,
-        config: mark.endsWith('.sequelizerc')
-          ? mark
-          : ['config/config.json', 'config/config.js']
-              .map(one => inFolder(folder, one))
-              .find(one => context.facts.paths.includes(one)),
+        // What names the database, rather than the file that says where it is.
+        config:
+          ['config/config.json', 'config/config.js', 'config/database.js', 'config/database.json']
+            .map(one => inFolder(folder, one))
+            .find(one => context.facts.paths.includes(one)) ??
+          (mark.endsWith('.sequelizerc') ? mark : undefined),
         command: `${exec}sequelize-cli db:migrate`,
         seed: seeders ? `${exec}sequelize-cli db:seed:all` : undefined,
         applies: /\bsequelize(-cli)?\b[^\n;&|]*\bdb:migrate(?!:)/,

@@ -6,9 +6,11 @@ import {
   foldersWith,
   inFolder,
   type MigrationContext,
+  pinnedQuestion,
   relativeTo,
   shellWord,
 } from './migration-tool.ts'
+import { findPinnedSection } from './pinned-config.ts'
 
 export function findPythonTools(context: MigrationContext): FoundTool[] {
   return [...findDjango(context), ...findAlembic(context)]
@@ -21,6 +23,7 @@ function findDjango(context: MigrationContext): FoundTool[] {
       const folder = folderOf(manage)
       const inside = (path: string) => folder === '' || path.startsWith(`${folder}/`)
       const folders = [...foldersWith(context, /(^|\/)migrations\/\d{4}_\w+\.py$/).keys()].filter(inside)
+      const pinned = pinnedSettings(context, inside)
       const call = `${context.exec('python', folder)}python3 ${relativeTo(folder, manage)}`
       return {
         tool: 'django',
@@ -29,11 +32,27 @@ function findDjango(context: MigrationContext): FoundTool[] {
         directory: folders.length === 1 ? folders[0] : undefined,
         config: manage,
         command: `${call} migrate --noinput`,
+        ...(pinned === undefined ? {} : { question: pinned }),
         applies: /\bmanage(\.py)?\b[^\n;&|]*\bmigrate\b/,
         schema: folders.length === 1 ? [] : [`:(glob)${inFolder(folder, '**/migrations/*.py')}`],
         evidence: [context.at(manage, /DJANGO|django/)],
       }
     })
+}
+
+/** Settings for development that name a server's database; a file in the project is another one in each worktree. */
+function pinnedSettings(context: MigrationContext, inside: (path: string) => boolean): string | undefined {
+  for (const file of context.files) {
+    if (
+      !/(^|\/)settings(\/(base|common|local|dev|development|__init__))?\.py$/.test(file.path) ||
+      !inside(file.path)
+    )
+      continue
+    const line = findPinnedSection(file, /^DATABASES\s*=/m, /^[A-Z]\w*\s*=/m, /["']NAME["']\s*:\s*["']/)
+    const isFile = /DATABASES[\s\S]{0,300}sqlite3/.test(file.text)
+    if (line !== undefined && !isFile) return pinnedQuestion('Django', file.path, line)
+  }
+  return undefined
 }
 
 function findAlembic(context: MigrationContext): FoundTool[] {

@@ -6,8 +6,10 @@ import {
   hasCode,
   inFolder,
   type MigrationContext,
+  pinnedQuestion,
   relativeTo,
 } from './migration-tool.ts'
+import { findPinnedSection } from './pinned-config.ts'
 
 export function findServerTools(context: MigrationContext): FoundTool[] {
   return [...findRails(context), ...findLaravel(context), ...findDoctrine(context), ...findEcto(context)]
@@ -155,6 +157,11 @@ function findEcto(context: MigrationContext): FoundTool[] {
     const folder = /apps_path:/.test(context.text(inFolder(umbrella, 'mix.exs'))) ? umbrella : app
     if (seen.has(folder) || !/ecto/.test(context.text(inFolder(app, 'mix.exs')))) return []
     seen.add(folder)
+    const settings = context.facts.files.get(inFolder(folder, 'config/dev.exs'))
+    // runtime.exs reads DATABASE_URL for production; in development this section decides.
+    const line =
+      settings &&
+      findPinnedSection(settings, /^config\s+:\w+,\s*[\w.]*Repo\b/m, /^\S/m, /\b(?:database|url):\s*"/)
     const seeds = inFolder(app, `${relativeTo(app, folderOf(directory))}/seeds.exs`)
     return [
       {
@@ -164,6 +171,9 @@ function findEcto(context: MigrationContext): FoundTool[] {
         directory,
         config: undefined,
         command: 'mix ecto.migrate',
+        ...(line === undefined || settings === undefined
+          ? {}
+          : { question: pinnedQuestion('Ecto', settings.path, line) }),
         seed:
           hasCode(context.text(seeds)) || (context.facts.paths.includes(seeds) && context.text(seeds) === '')
             ? `mix run ${relativeTo(folder, seeds)}`

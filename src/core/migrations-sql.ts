@@ -47,17 +47,17 @@ const GO_TOOLS: readonly GoTool[] = [
 function findNumbered(context: MigrationContext, taken: ReadonlySet<string>): FoundTool[] {
   return GO_TOOLS.flatMap(({ tool, module, said, files, applies, embedded }) => {
     const dependency = context.dependencies.find(one => one.ecosystem === 'go' && module.test(one.name))
-    const mention = findMention(context, said)
-    if (dependency === undefined && mention === undefined) return []
-    const program = context.files.find(file => file.path.endsWith('.go') && embedded.test(file.text))
-    const folders = [...foldersWith(context, files).keys()].filter(
+    const candidates = [...foldersWith(context, files).keys()].filter(
       one => /migrat|(^|\/)(sql\/)?schema$/i.test(one) && !taken.has(one),
     )
-    const named = folders.filter(one =>
+    const mention = candidates.length === 0 ? undefined : findMention(context, said)
+    if (dependency === undefined && mention === undefined) return []
+    const named = candidates.filter(one =>
       context.commands.some(command => command.body.includes(nameOf(one)) && applies.test(command.body)),
     )
-    const directory = named[0] ?? folders[0]
+    const directory = named[0] ?? candidates[0]
     if (directory === undefined) return []
+    const program = context.files.find(file => file.path.endsWith('.go') && embedded.test(file.text))
     const folder = dependency?.folder ?? ''
     const path = shellWord(relativeTo(folder, directory))
     const database = databaseOfGo(context)
@@ -68,7 +68,7 @@ function findNumbered(context: MigrationContext, taken: ReadonlySet<string>): Fo
         ? driver === undefined
           ? undefined
           : `GOOSE_DRIVER=${driver} GOOSE_DBSTRING="$url" ${call} -dir ${path} up`
-        : `${call} -path ${path} -database "$url" up`
+        : `${withoutCertificate(database)}${call} -path ${path} -database "$url" up`
     return [
       {
         tool,
@@ -88,6 +88,11 @@ function findNumbered(context: MigrationContext, taken: ReadonlySet<string>): Fo
       },
     ]
   })
+}
+
+/** lib/pq insists on TLS unless it is told otherwise, and a developer's server has no certificate. */
+function withoutCertificate(database: FoundTool['database']): string {
+  return database === 'postgres' ? 'PGSSLMODE="${PGSSLMODE:-disable}" ' : ''
 }
 
 /** The module's own command at the version that go.mod asks for, which needs no install; else the tool on PATH. */
@@ -115,12 +120,12 @@ function databaseOfGo(context: MigrationContext): FoundTool['database'] {
 
 function findDbmate(context: MigrationContext): FoundTool[] {
   const npm = context.dependency('node', /^(dbmate|@dbmate\/.*)$/)
-  const mention = findMention(context, /\bdbmate\b(?![\w-]*\.)/)
-  if (npm === undefined && mention === undefined) return []
   const folders = [...foldersWith(context, /\/\d+_[\w-]+\.sql$/).keys()]
   const directory =
     folders.find(one => /(^|\/)db\/migrations$/.test(one)) ?? folders.find(one => /migrations$/.test(one))
   if (directory === undefined) return []
+  const mention = findMention(context, /\bdbmate\b(?![\w-]*\.)/)
+  if (npm === undefined && mention === undefined) return []
   const folder = npm?.folder ?? directory.replace(/\/?(db\/)?migrations$/, '')
   const isStandard = relativeTo(folder, directory) === 'db/migrations'
   const flag = isStandard ? '' : `--migrations-dir ${shellWord(relativeTo(folder, directory))} `
@@ -133,7 +138,7 @@ function findDbmate(context: MigrationContext): FoundTool[] {
       directory,
       config: undefined,
       // Without --no-dump-schema it rewrites db/schema.sql, which is tracked.
-      command: `DATABASE_URL="$url" ${exec}dbmate ${flag}--no-dump-schema migrate`,
+      command: `${withoutCertificate('postgres')}DATABASE_URL="$url" ${exec}dbmate ${flag}--no-dump-schema migrate`,
       applies: /\bdbmate\b[^\n;&|]*\b(up|migrate)\b/,
       evidence: [npm === undefined ? undefined : context.at(npm.file, npm.name), mention].filter(
         one => one !== undefined,

@@ -8,6 +8,7 @@ import {
   type MigrationContext,
   type MigrationTool,
   makeMigrationContext,
+  pinnedQuestion,
 } from './migration-tool.ts'
 import { findCompiledTools } from './migrations-compiled.ts'
 import { findJvmTools } from './migrations-jvm.ts'
@@ -16,6 +17,7 @@ import { findPythonTools } from './migrations-python.ts'
 import { findServerTools } from './migrations-server.ts'
 import { findSqlTools } from './migrations-sql.ts'
 import { isPinned, overridesOf } from './pinned-command.ts'
+import { findPinnedLine } from './pinned-config.ts'
 import type { RepoCommand } from './repo-commands.ts'
 
 export interface Migration {
@@ -69,6 +71,7 @@ export function findMigrations(
       isOwnCommand: own !== undefined,
       question:
         tool.question ??
+        pinnedBy(facts, tool, command) ??
         (command === undefined && !isAppliedByApp
           ? `which command applies the ${tool.tool} migrations${tool.directory === undefined ? '' : ` of ${tool.directory}`}`
           : undefined),
@@ -80,6 +83,15 @@ export function findMigrations(
       evidence: own === undefined ? tool.evidence : [...tool.evidence, own.evidence],
     }
   })
+}
+
+/** A configuration of a Node tool that names its database leaves no way to point it at another. */
+function pinnedBy(facts: RepoFacts, tool: FoundTool, command: string | undefined): string | undefined {
+  if (tool.ecosystem !== 'node' || tool.config === undefined || command?.includes('"$url"') === true)
+    return undefined
+  const file = facts.files.get(tool.config)
+  const line = file === undefined ? undefined : findPinnedLine(file)
+  return line === undefined ? undefined : pinnedQuestion(tool.tool, tool.config, line)
 }
 
 /** Words in a name that promise something else than "apply what is there, here, now". */

@@ -5,13 +5,14 @@ import type { RepoCommand } from './repo-commands.ts'
 const LITERAL_URL =
   /\b(?:postgres(?:ql)?|postgis|mysql2?|mariadb|mongodb(?:\+srv)?|cockroachdb|sqlserver|clickhouse|jdbc:\w+)(?:\+\w+)?:\/\/[^\s"'`$]/i
 const LOADS_ENV =
-  /(?:^|[\s;&(])(?:source|\.)\s+\S*\.env\b|\benv \$\(|\bexport \$\(|\bdotenv\b[^\n;&|]*\s(?:-o|--override)\b|\bdotenvx\b[^\n;&|]*--overload\b/m
+  /(?:^|[\s;&(])(?:source|\.)\s+\S*\.env\b|\benv \$\(|\bexport \$\(|\bdotenv\b[^\n;&|]*\s(?:-o|--override)\b|\bdotenvx\b[^\n;&|]*--overload\b|\s--env-file[= ]\S/m
 const URL_NAME =
   /(^|_)(DATABASE|DB|POSTGRES\w*|PG|MYSQL|MIGRATION\w*|GOOSE)\w*(URL|URI|DSN|STRING|DBSTRING|CONN\w*)$|^(DSN|DBSTRING|CONN_STR|CONNECTION_STRING)$/i
 const NAME_NAME = /(^|_)(DB|DATABASE|POSTGRES|PG|MYSQL)_?(NAME|DB|DATABASE)$/i
 
-/** True where an environment cannot choose the database that the command works on. */
+/** True where an environment cannot choose the database that the command works on, or the command fails there. */
 export function isPinned(command: RepoCommand): boolean {
+  if (command.needsFile !== undefined) return true
   if (overridesOf(command).length > 0) return false
   const said = command.chain.replace(/\$\{\w+:?-[^}]*\}/g, '')
   return LITERAL_URL.test(said) || LOADS_ENV.test(said)

@@ -13,7 +13,7 @@ import {
   valueAt,
 } from './facts.ts'
 import { parseLooseJson } from './loose-json.ts'
-import { readJustRecipes, readMakeTargets } from './make-targets.ts'
+import { findMissingInclude, readJustRecipes, readMakeTargets } from './make-targets.ts'
 import { findPackageManager, findPackageManagers, type PackageManager } from './package-manager.ts'
 
 export interface RepoCommand {
@@ -42,6 +42,8 @@ export interface RepoCommand {
     | 'nx'
   /** Variables a Makefile sets itself; to give another value they must stand in the call. */
   readonly fixed: readonly string[]
+  /** A file that the command cannot do without, and that a new worktree does not have. */
+  readonly needsFile?: string
   readonly evidence: Evidence
 }
 
@@ -121,9 +123,10 @@ function readCommands(facts: RepoFacts, path: string, managers: readonly Package
       ),
     ).map(one => ({ ...one, folder: '', run: `npx nx run ${String(project)}:${one.name}` }))
   }
-  if (/^(GNU)?makefile$/i.test(name))
-    return readMakeTargets(file).map(target =>
-      command(facts, {
+  if (/^(GNU)?makefile$/i.test(name)) {
+    const needsFile = findMissingInclude(facts, file)
+    return readMakeTargets(file).map(target => ({
+      ...command(facts, {
         name: target.name,
         folder,
         run: `make ${target.name}`,
@@ -133,7 +136,9 @@ function readCommands(facts: RepoFacts, path: string, managers: readonly Package
         line: target.line,
         fixed: target.fixed,
       }),
-    )
+      ...(needsFile === undefined ? {} : { needsFile }),
+    }))
+  }
   if (/^\.?justfile$/i.test(name))
     return readJustRecipes(file).map(recipe =>
       command(facts, {

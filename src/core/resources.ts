@@ -9,12 +9,15 @@ export interface SharedResource {
   file: string
 }
 
-const HOST_PART = /(^|_)(HOST|HOSTNAME|ADDR|ADDRESS|SERVER|PORT)$/i
+// Some clients read names without an underline: PGHOST, and MYSQLPORT of hosting services.
+const HOST_PART = /(?:^|_|(?<=^(?:PG|MYSQL|REDIS|MONGO)))(HOST|HOSTNAME|ADDR|ADDRESS|SERVER|PORT)$/i
 const SLICE_PART =
-  /(^|_)(DB|DATABASE|DBNAME|DB_NAME|DATABASE_NAME|NAMESPACE|INDEX|PREFIX|BUCKET|VHOST|SCHEMA|TOPIC|QUEUE|KEYSPACE|DB_INDEX)$/i
-const PORT_PART = /(^|_)PORT$/i
+  /(?:^|_|(?<=^(?:PG|MYSQL|REDIS|MONGO)))(DB|DATABASE|DBNAME|DB_NAME|DATABASE_NAME|NAMESPACE|INDEX|PREFIX|BUCKET|VHOST|SCHEMA|TOPIC|QUEUE|KEYSPACE|DB_INDEX)$/i
+const PORT_PART = /(?:^|_|^(?:PG|MYSQL|REDIS|MONGO))PORT$/i
 const LOCATION_PART = /(^|_)(URL|URI|DSN|ENDPOINT|BROKERS|SERVERS|CONNECTION|CONNECTION_STRING)$/i
 const FILE_URL = /^(file|sqlite3?):/i
+// Below the checkout, so that each has its own. Three slashes mean relative to some readers and absolute to others.
+const OWN_FILE_URL = /^(file:(?!\/)|sqlite3?:(\/\/)?(?!\/))(?!\.\.\/)/i
 const URL_SHAPE = /^[a-z][a-z0-9+.-]*:\/\//i
 
 /** Whether this variable names a resource by its key or the shape of its value. */
@@ -35,10 +38,15 @@ function isElsewhere(value: string): boolean {
   )
 }
 
-/** The parts of one resource share what stands before the part's name: `DB_` of DB_HOST and DB_PORT. */
-function groupOf(key: string): string | undefined {
+/**
+ * The parts of one resource share what stands before the part's name: `DB_` of DB_HOST and DB_PORT. DB_NAME may
+ * be the name of `DB_`, or a DB_NAME of its own: both count.
+ */
+function groupsOf(key: string): string[] {
   const part = [SLICE_PART, HOST_PART].find(pattern => pattern.test(key))
-  return part === undefined ? undefined : key.replace(part, '')
+  if (part === undefined) return []
+  const groups = [key.replace(part, ''), ...(/_(NAME|INDEX)$/i.test(key) ? [key.replace(/_[^_]*$/, '')] : [])]
+  return groups.filter(group => group !== '')
 }
 
 /**
@@ -54,17 +62,15 @@ export function findSharedResources(
 ): SharedResource[] {
   const separated = new Set<string>()
   for (const [key, { value }] of main) {
-    const group = groupOf(key)
     const ours = own.get(key)
-    if (group !== undefined && SLICE_PART.test(key) && ours !== undefined && ours !== value)
-      separated.add(group)
+    if (SLICE_PART.test(key) && ours !== undefined && ours !== value)
+      for (const group of groupsOf(key)) separated.add(group)
   }
   const shared: SharedResource[] = []
   for (const [key, { value, file }] of main) {
     if (allowed.has(key) || key.startsWith('PENV_') || !namesResource(key, value)) continue
-    const group = groupOf(key)
-    const isServerPart = HOST_PART.test(key) && group !== undefined && group !== ''
-    if (isServerPart && separated.has(group)) continue
+    if (OWN_FILE_URL.test(value)) continue
+    if (HOST_PART.test(key) && groupsOf(key).some(group => separated.has(group))) continue
     // A host alone says nothing: the port or the database beside it decides.
     if (HOST_PART.test(key) && !PORT_PART.test(key) && isLocalHost(value)) continue
     const ours = own.get(key)

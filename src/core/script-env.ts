@@ -43,7 +43,7 @@ export function composeScriptEnv(
   }
   return {
     ...kept,
-    PATH: [...own.path, kept.PATH ?? '/usr/local/bin:/usr/bin:/bin'].join(':'),
+    PATH: [...own.path, kept.PATH || '/usr/local/bin:/usr/bin:/bin'].join(':'),
     PENV_ID: own.id,
     PENV_ROOT: own.root,
     PENV_DIR: own.scriptsDir,

@@ -28,6 +28,10 @@ interface Declared {
 
 const NODE_MANIFEST = /(^|\/)package\.json$/
 
+/** All of the names below; most paths of a repository are none, and one look rules them out. */
+const ANY_MANIFEST =
+  /(?:package\.json|project\.json|deno\.jsonc?|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?|pyproject\.toml|mix\.exs|\.[cf]sproj)$/
+
 export function findWorkspaces(facts: RepoFacts): Workspaces {
   const declared = [...declaredForNode(facts), ...declaredForOthers(facts)]
   const tools = new Set(declared.map(entry => entry.tool))
@@ -40,13 +44,14 @@ export function findWorkspaces(facts: RepoFacts): Workspaces {
     if (facts.paths.some(path => path === file || (tool === 'moon' && path === '.moon/workspace.yml')))
       tools.add(tool)
   const members = new Map<string, Workspace>()
+  const manifests = facts.paths.filter(path => ANY_MANIFEST.test(path))
   for (const entry of declared) {
     const base = folderOf(entry.file)
     const wanted = entry.patterns.filter(pattern => !pattern.startsWith('!')).map(globToRegExp)
     const unwanted = entry.patterns
       .filter(pattern => pattern.startsWith('!'))
       .map(pattern => globToRegExp(pattern.slice(1)))
-    for (const path of facts.paths) {
+    for (const path of manifests) {
       if (!entry.manifest.test(path)) continue
       const folder = folderOf(path)
       const inner = base === '' ? folder : folder.startsWith(`${base}/`) ? folder.slice(base.length + 1) : ''

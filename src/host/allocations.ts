@@ -1,18 +1,6 @@
-// Gives an environment its ports, indexes and names, and records them before anybody sees them. Looks at the
-// network only for ports that are not recorded yet.
+// Gives an environment its indexes and names, and records them before anybody sees them.
 
-import { setTimeout as delay } from 'node:timers/promises'
-import {
-  chooseIndex,
-  choosePort,
-  composeName,
-  type Holder,
-  holdersOf,
-  recordedValue,
-  requireInRange,
-  withPort,
-  withReleased,
-} from '../core/allocate.ts'
+import { chooseIndex, composeName, DEFAULT_POOL, requireInPool, requireInRange } from '../core/allocate.ts'
 import type { WorktreePaths } from '../core/identity.ts'
 import {
   type EnvironmentRecord,
@@ -22,124 +10,31 @@ import {
   withEntry,
   withRecord,
 } from '../core/ledger.ts'
-import { formatRange, type Range, sizeOfRange } from '../core/ranges.ts'
+import { formatRange, type Range } from '../core/ranges.ts'
 import { PenvError } from '../errors.ts'
 import { changeEnvironment } from './environment-changes.ts'
-import { type Found, findEnvironment, findWorktreeOf } from './environments.ts'
+import { findEnvironment } from './environments.ts'
 import type { Here } from './paths.ts'
-import { isPortFree } from './ports.ts'
+import { poolExhausted } from './pool-exhausted.ts'
 
-// Another penv that probes a port holds it for a moment, and the last free one must not be missed for that.
-const PROBE_ROUNDS = 4
-const PROBE_PAUSE_MS = 40
-
-export interface PortOptions {
-  /** Undefined: the recorded value whatever it is, else one of the default range. */
-  range: Range | undefined
-  defaultRange: Range
-  renew: boolean
-}
-
-/** One port per name, in their order. Errors: POOL_EXHAUSTED, RANGE_MISMATCH, NOT_A_WORKTREE, those of the ledger. */
-export async function allocatePorts(
+/**
+ * What is on record here, and where; nothing where it has to be looked at again under a commit: a worktree that
+ * has moved must be followed, even when all values are recorded.
+ */
+export async function findRecorded(
   here: Here,
-  names: readonly string[],
-  options: PortOptions,
-): Promise<number[]> {
-  const goal = `allocate port "${names.join('", "')}"`
+): Promise<{ recorded: EnvironmentRecord | undefined; located: WorktreePaths | undefined }> {
   const found = await findEnvironment(here)
-  const recorded = found.kind === 'environment' && isCurrent(found) ? found.record : undefined
-  if (recorded !== undefined && !options.renew) {
-    const values = names.map(name => recordedValue(recorded, 'port', name))
-    if (values.every(value => value !== undefined))
-      return names.map((name, at) => requireInRange('port', name, values[at] as number, options.range))
-  }
-  const range = options.range ?? options.defaultRange
-  const located = pathsOf(found)
-  const busy = new Set<number>()
-  const free = new Set<number>()
-  let rounds = 0
-  // Values that --renew gives up; noted at the first commit, so that a repeated transition does not renew twice.
-  const dropped = new Map<string, number>()
-  for (;;) {
-    const outcome = await changeEnvironment(
-      here,
-      goal,
-      (ledger, record) => {
-        if (options.renew && dropped.size === 0)
-          for (const name of names) dropped.set(name, recordedValue(record, 'port', name) ?? -1)
-        return planPorts(ledger, record, { names, range, options, busy, free, dropped })
-      },
-      located,
-    )
-    if (outcome.kind === 'done') return outcome.ports
-    if (outcome.kind === 'probe') {
-      for (const port of outcome.ports) ((await isPortFree(port)) ? free : busy).add(port)
-      continue
-    }
-    if (++rounds >= PROBE_ROUNDS || busy.size === 0)
-      throw await poolExhausted(here, 'port', outcome.name, range, '', busy.size)
-    await delay(Math.random() * PROBE_PAUSE_MS)
-    busy.clear()
-    free.clear()
-  }
-}
-
-function pathsOf(found: Found): WorktreePaths | undefined {
-  return found.kind === 'environment' ? found.paths : undefined
-}
-
-/** A worktree that has moved must be followed by a commit, even when all values are recorded. */
-function isCurrent(found: Extract<Found, { kind: 'environment' }>): boolean {
-  return found.paths === undefined || found.paths.root === found.record?.root
-}
-
-type PortPlan =
-  | { kind: 'done'; ports: number[] }
-  | { kind: 'probe'; ports: number[] }
-  | { kind: 'exhausted'; name: string }
-
-function planPorts(
-  before: Ledger,
-  record: EnvironmentRecord,
-  plan: {
-    names: readonly string[]
-    range: Range
-    options: PortOptions
-    busy: ReadonlySet<number>
-    free: ReadonlySet<number>
-    dropped: ReadonlyMap<string, number>
-  },
-): { ledger: Ledger; value: PortPlan } {
-  const { names, range, options, busy, free, dropped } = plan
-  const wanted = [...new Set(names)].filter(name => {
-    const value = recordedValue(record, 'port', name)
-    return value === undefined || value === dropped.get(name)
-  })
-  const gone = wanted.flatMap(name => recordedValue(record, 'port', name) ?? [])
-  const isMacOs = process.platform === 'darwin'
-  let next = record
-  const chosen = new Map<string, number>()
-  for (const name of wanted) {
-    const taken = new Set(chosen.values())
-    const port = choosePort(before, { id: record.id, name, range, busy, isMacOs }, taken)
-    if (port === undefined) return { ledger: before, value: { kind: 'exhausted', name } }
-    chosen.set(name, port)
-    next = withPort(next, name, port)
-  }
-  const unprobed = [...chosen.values()].filter(port => !free.has(port))
-  if (unprobed.length > 0) return { ledger: before, value: { kind: 'probe', ports: unprobed } }
-  const ports = names.map(name => {
-    const port = recordedValue(next, 'port', name) as number
-    return chosen.has(name) ? port : requireInRange('port', name, port, options.range)
-  })
-  const ledger = chosen.size === 0 ? before : withReleased(withRecord(before, next), record.id, gone)
-  return { ledger, value: { kind: 'done', ports } }
+  if (found.kind !== 'environment') return { recorded: undefined, located: undefined }
+  const { paths, record } = found
+  const isCurrent = paths === undefined || paths.root === record?.root
+  return { recorded: isCurrent ? record : undefined, located: paths }
 }
 
 export interface IndexOptions {
   range: Range | undefined
-  pool: string
+  /** Undefined: the recorded one's, else the default. */
+  pool: string | undefined
   renew: boolean
 }
 
@@ -150,12 +45,10 @@ export async function allocateIndexes(
   options: IndexOptions,
 ): Promise<number[]> {
   const goal = `allocate index "${names.join('", "')}"`
-  const found = await findEnvironment(here)
-  const recorded = found.kind === 'environment' && isCurrent(found) ? found.record : undefined
+  const { recorded, located } = await findRecorded(here)
   if (recorded !== undefined && !options.renew) {
-    const values = names.map(name => recordedValue(recorded, 'index', name))
-    if (values.every(value => value !== undefined))
-      return names.map((name, at) => requireInRange('index', name, values[at] as number, options.range))
+    const values = names.map(name => recordedIndex(recorded, name, options))
+    if (values.every(value => value !== undefined)) return values
   }
   const dropped = new Map<string, number>()
   const outcome = await changeEnvironment(
@@ -163,29 +56,46 @@ export async function allocateIndexes(
     goal,
     (ledger, record) => {
       if (options.renew && dropped.size === 0)
-        for (const name of names) dropped.set(name, recordedValue(record, 'index', name) ?? -1)
+        for (const name of names) dropped.set(name, lookUp(record.indexes, name)?.value ?? -1)
       return planIndexes(ledger, record, names, options, dropped)
     },
-    pathsOf(found),
+    located,
   )
   if ('values' in outcome) return outcome.values
-  throw await poolExhausted(here, 'index', outcome.exhausted, options.range as Range, options.pool, 0)
+  throw await poolExhausted(
+    here,
+    'index',
+    outcome.exhausted,
+    options.range as Range,
+    options.pool ?? DEFAULT_POOL,
+    0,
+  )
+}
+
+/** Errors: RANGE_MISMATCH where range or pool are others than asked for. */
+function recordedIndex(record: EnvironmentRecord, name: string, options: IndexOptions): number | undefined {
+  const allocation = lookUp(record.indexes, name)
+  if (allocation === undefined) return undefined
+  requireInPool(name, allocation, options.pool)
+  return requireInRange('index', name, allocation.value, options.range)
 }
 
 function planIndexes(
   before: Ledger,
   record: EnvironmentRecord,
   names: readonly string[],
-  { range, pool }: IndexOptions,
+  options: IndexOptions,
   dropped: ReadonlyMap<string, number>,
 ): { ledger: Ledger; value: { values: number[] } | { exhausted: string } } {
+  const { range, pool = DEFAULT_POOL } = options
   let next = record
   const taken = new Set<number>()
   const values: number[] = []
   for (const name of names) {
-    const recorded = recordedValue(next, 'index', name)
-    if (recorded !== undefined && recorded !== dropped.get(name)) {
-      values.push(requireInRange('index', name, recorded, range))
+    const isDropped = lookUp(next.indexes, name)?.value === dropped.get(name)
+    const recorded = isDropped ? undefined : recordedIndex(next, name, options)
+    if (recorded !== undefined) {
+      values.push(recorded)
       continue
     }
     if (range === undefined)
@@ -205,8 +115,7 @@ function planIndexes(
 
 /** One full name per suffix, in their order. */
 export async function allocateNames(here: Here, suffixes: readonly string[]): Promise<string[]> {
-  const found = await findEnvironment(here)
-  const recorded = found.kind === 'environment' && isCurrent(found) ? found.record : undefined
+  const { recorded, located } = await findRecorded(here)
   const known = recorded && suffixes.map(suffix => lookUp(recorded.names, suffix))
   if (known?.every(name => name !== undefined)) return known as string[]
   return changeEnvironment(
@@ -225,48 +134,6 @@ export async function allocateNames(here: Here, suffixes: readonly string[]): Pr
       })
       return { ledger: next === record ? before : withRecord(before, next), value: names }
     },
-    pathsOf(found),
+    located,
   )
-}
-
-const SHOWN_HOLDERS = 3
-
-async function poolExhausted(
-  here: Here,
-  kind: 'port' | 'index',
-  name: string,
-  range: Range,
-  pool: string,
-  busy: number,
-): Promise<PenvError> {
-  const found = await findEnvironment(here)
-  const ledger = found.kind === 'environment' ? found.ledger : undefined
-  const holders = ledger === undefined ? [] : holdersOf(ledger, kind, range, pool)
-  const described = holders.map(holder => ({ ...holder, gone: isGone(ledger, holder) }))
-  const size = sizeOfRange(range)
-  const why = [
-    holders.length === size ? `all ${size} are held` : `${holders.length} of ${size} are held`,
-    ...(busy > 0 ? [`${busy} are in use by other programs`] : []),
-    ...(kind === 'port' && holders.length + busy < size ? ['the rest are refused by browsers'] : []),
-  ]
-  return new PenvError({
-    code: 'POOL_EXHAUSTED',
-    message: `no free value for ${kind} "${name}" in ${formatRange(range)}: ${why.join(', ')}`,
-    facts: described
-      .slice(0, SHOWN_HOLDERS)
-      .map(
-        ({ id, value, since, root, gone }) =>
-          `${value}: ${id}, since ${since.slice(0, 10)}, ${root}${gone ? ' (gone)' : ''}`,
-      ),
-    hint:
-      described.length > 0
-        ? 'To release one, run: penv destroy <id>'
-        : `To use another range, run: penv get ${kind} ${name} <first>-<last>`,
-    details: { name, range: formatRange(range), holders: described, busy },
-  })
-}
-
-function isGone(ledger: Ledger | undefined, holder: Holder): boolean {
-  const record = ledger && lookUp(ledger.environments, holder.id)
-  return record !== undefined && findWorktreeOf(record) === undefined
 }

@@ -2,22 +2,14 @@
 // It never takes a file that it cannot read for an empty one, and never writes into another environment's file.
 
 import { createHash } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  unlinkSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, unlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type EnvChanges, findStamp, mergeEnvText, readEnvVariables, STAMP_KEY } from '../core/env-file.ts'
 import { busyFile, foreignFile, unclosedQuote, unusableFile } from '../core/env-file-errors.ts'
 import { PenvError, usageError } from '../errors.ts'
 import { removeTemporaries, replaceFileAtomically } from './atomic-file.ts'
 import { describeErrno, errnoOf } from './errno.ts'
+import { makePrivateDirectory } from './paths.ts'
 
 export interface EnvFilePlace {
   file: string
@@ -163,7 +155,7 @@ async function lockFile(file: string, lockDir: string): Promise<() => Promise<vo
   // The default: a bundler gives a CommonJS module no names.
   const { lock } = (await import('proper-lockfile')).default
   try {
-    mkdirSync(lockDir, { recursive: true, mode: 0o700 })
+    makePrivateDirectory(lockDir)
     const release = await lock(file, {
       lockfilePath: join(lockDir, `${name}.lock`),
       realpath: false,

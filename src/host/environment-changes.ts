@@ -2,8 +2,9 @@
 // which they are written.
 
 import { statSync } from 'node:fs'
+import { withReleased } from '../core/allocate.ts'
 import { bearId, decideIdentity, type Marker, recordOfMarker, type WorktreePaths } from '../core/identity.ts'
-import { type EnvironmentRecord, type Ledger, lookUp, withRecord } from '../core/ledger.ts'
+import { type EnvironmentRecord, type Ledger, lookUp, withoutEntry, withRecord } from '../core/ledger.ts'
 import { PenvError } from '../errors.ts'
 import { findByRun, isWorktreeOf, notAWorktree, reasonOf } from './environments.ts'
 import { locatePlace, readBranch } from './git.ts'
@@ -137,6 +138,19 @@ export async function changeRecord<T>(
     const changed = lookUp(result.ledger.environments, id)
     if (result.ledger === ledger || changed === undefined) return result
     return { ...result, ledger: withRecord(result.ledger, { ...changed, updatedAt: now }) }
+  })
+}
+
+/** Releases all that a record holds. A record that is gone already is what was wanted. */
+export async function removeRecord(
+  stateDir: string,
+  { id, nonce }: Pick<EnvironmentRecord, 'id' | 'nonce'>,
+): Promise<void> {
+  await changeLedger(stateDir, before => {
+    const record = lookUp(before.environments, id)
+    if (record?.nonce !== nonce) return { ledger: before, value: undefined }
+    const ledger = { ...before, environments: withoutEntry(before.environments, id) }
+    return { ledger: withReleased(ledger, id, Object.values(record.ports)), value: undefined }
   })
 }
 

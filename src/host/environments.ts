@@ -123,3 +123,12 @@ export function findWorktreeOf(record: EnvironmentRecord): string | undefined {
   const moved = findRootOfGitDir(record.gitDir)
   return moved !== undefined && isWorktreeOf({ ...record, root: moved }) ? moved : undefined
 }
+
+/** The same for overviews: one worktree whose marker cannot be read is shown where it was, and hides no other. */
+export function findWorktreeToShow(record: EnvironmentRecord): string | undefined {
+  try {
+    return findWorktreeOf(record)
+  } catch {
+    return record.root
+  }
+}

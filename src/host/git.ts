@@ -93,12 +93,13 @@ export function locatePlace(cwd: string, env: Env): Place {
       code: 'GIT_FAILED',
       message: `git's answer about ${cwd} cannot be read: a path in it holds a line break`,
     })
-  if (superproject) return locatePlace(superproject, env)
   const real = {
     root: requireRealPath(cwd, root),
     gitDir: requireRealPath(cwd, gitDir),
     commonDir: requireRealPath(cwd, commonDir),
   }
+  // Behind the others: of a path with a line break the wrong piece would stand here.
+  if (superproject) return locatePlace(superproject, env)
   return real.gitDir === real.commonDir
     ? { kind: 'main', root: real.root, commonDir: real.commonDir }
     : { kind: 'worktree', ...real }

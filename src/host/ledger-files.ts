@@ -1,8 +1,8 @@
 // The ledger's revision files on this machine: `<state>/ledger/000000000042.json`, and the loop that reads
 // and changes them. Never repairs, replaces or skips a revision that it cannot read.
 
-import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { emptyLedger, formatLedger, type Ledger, parseLedger } from '../core/ledger.ts'
 import { type RevisionStore, type Transition, tryCommit, tryRead } from '../core/revisions.ts'
@@ -89,6 +89,7 @@ function openRevisionStore(stateDir: string): RevisionStore {
 
 /** All bytes are on the disk under a private name before `link` gives them their number. */
 function createRevision(directory: string, file: string, text: string): boolean {
+  refuseForeignState(directory)
   try {
     return createFileExclusively(join(directory, 'tmp'), file, text)
   } catch (error) {
@@ -110,6 +111,21 @@ function createRevision(directory: string, file: string, text: string): boolean 
       cause: error,
     })
   }
+}
+
+/** Root by way of sudo, with HOME kept, would leave revisions that the owner of the directory cannot read. */
+function refuseForeignState(directory: string): void {
+  if (process.geteuid?.() !== 0) return
+  let existing = directory
+  while (!existsSync(existing)) existing = dirname(existing)
+  const { uid } = statSync(existing)
+  if (uid === 0) return
+  throw new PenvError({
+    code: 'LEDGER_UNWRITABLE',
+    message: `the ledger was not changed: ${existing} belongs to uid ${uid}, and root would leave files there that their owner cannot read`,
+    hint: 'To act as the owner, run the command without sudo',
+    details: { path: existing, uid },
+  })
 }
 
 // EXDEV: `tmp` is another file system; EMLINK: none allowed at all. EPERM is what Linux answers for FAT.

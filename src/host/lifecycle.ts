@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { readEnvVariables } from '../core/env-file.ts'
 import { type EnvironmentRecord, lookUp, type Run } from '../core/ledger.ts'
 import { composeScriptEnv } from '../core/script-env.ts'
-import { quoteForShell } from '../core/shell-words.ts'
-import { type ErrorCode, PenvError } from '../errors.ts'
+import { type ScriptName, scriptFailed } from '../core/script-failure.ts'
+import { PenvError } from '../errors.ts'
 import { readEnvFile } from './env-file.ts'
 import { findWorktreeOf } from './environments.ts'
 import { findMainCheckout, readBranch, scrubGitVariables } from './git.ts'
@@ -25,10 +25,8 @@ import {
   snapshotRoot,
 } from './paths.ts'
 import { endLeftoverScript } from './process-group.ts'
-import { type Interrupts, requireUnixLineEnds, runScript, type ScriptEnd } from './scripts.ts'
+import { type Interrupts, requireUnixLineEnds, runScript } from './scripts.ts'
 import { gatherAdapters, makeLauncher, newLogFile, scriptPidFile } from './snapshot.ts'
-
-export type ScriptName = 'provision' | 'seed' | 'verify' | 'down' | 'teardown' | 'bootstrap'
 
 /** What lifecycle commands need beyond a place: this program, and a way to tell the story. */
 export interface Machine extends Here {
@@ -57,6 +55,8 @@ export interface ScriptOptions {
   isTemplateFresh?: boolean
   /** Words behind the script's name. */
   args?: readonly string[]
+  /** Where others than this environment look for the process. */
+  pidFile?: string
 }
 
 /** The worktree, or the snapshot in its place when that is gone. */
@@ -116,14 +116,23 @@ export async function runLifecycleScript(
     cwd: stage.root,
     env: await composeEnv(machine, stage, options),
     logFile,
-    pidFile: scriptPidFile(machine.stateDir, record.id),
+    pidFiles: [scriptPidFile(machine.stateDir, record.id), ...(options.pidFile ? [options.pidFile] : [])],
     interactive: machine.interactive,
     timeoutMs: options.timeoutMs,
     interrupts,
     onOutput: machine.showOutput,
   })
   throwIfInterrupted(stage)
-  if (end.exitCode !== 0 || end.timedOut) throw scriptFailed(stage, name, end, logFile, options)
+  if (end.exitCode !== 0 || end.timedOut)
+    throw scriptFailed({
+      id: record.id,
+      gone: stage.gone,
+      name,
+      file: `${SCRIPTS_DIRECTORY_NAME}/${name}.sh`,
+      end,
+      timeoutMs: options.timeoutMs,
+      logFile,
+    })
 }
 
 /** An empty or vanished directory would make "here" of it, and a script must never run in the main checkout. */
@@ -149,7 +158,8 @@ async function composeEnv(
     id: record.id,
     root,
     scriptsDir,
-    branch: readBranch(record.gitDir),
+    // The git directory of a worktree that is gone may belong to its successor.
+    branch: gone ? record.branch : readBranch(record.gitDir),
     bin: launcher,
     seed: options.seed === true,
     noMigrate: options.noMigrate === true,
@@ -189,50 +199,3 @@ export function throwIfInterrupted({ interrupts, record }: Stage): void {
 }
 
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
-
-const CODE_OF_SCRIPT: Record<ScriptName, ErrorCode> = {
-  provision: 'PROVISION_FAILED',
-  seed: 'SEED_FAILED',
-  verify: 'VERIFY_FAILED',
-  down: 'DOWN_FAILED',
-  teardown: 'TEARDOWN_FAILED',
-  bootstrap: 'BOOTSTRAP_FAILED',
-}
-
-const RETRY_OF_SCRIPT: Record<ScriptName, string> = {
-  provision: 'penv up',
-  seed: 'penv up --seed',
-  verify: 'penv verify',
-  down: 'penv down',
-  teardown: 'penv destroy',
-  bootstrap: 'penv bootstrap',
-}
-
-function scriptFailed(
-  { record, gone }: Stage,
-  name: ScriptName,
-  end: ScriptEnd,
-  logFile: string,
-  options: ScriptOptions,
-): PenvError {
-  const how = end.timedOut
-    ? `took longer than ${(options.timeoutMs ?? 0) / 1000} s and was ended`
-    : end.exitCode === undefined
-      ? `was killed by ${end.signal ?? 'a signal'}`
-      : `exited ${end.exitCode}`
-  const retry = gone ? `${RETRY_OF_SCRIPT[name]} ${record.id}` : RETRY_OF_SCRIPT[name]
-  return new PenvError({
-    code: CODE_OF_SCRIPT[name],
-    message: `${name} failed: ${SCRIPTS_DIRECTORY_NAME}/${name}.sh ${how}; ${record.id} keeps its allocations`,
-    facts: [`log: ${quoteForShell(logFile)}`],
-    hint: `To retry, run: ${retry}`,
-    details: {
-      id: record.id,
-      script: `${name}.sh`,
-      exitCode: end.exitCode ?? null,
-      signal: end.signal ?? null,
-      timedOut: end.timedOut,
-      log: logFile,
-    },
-  })
-}

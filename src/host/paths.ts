@@ -1,9 +1,10 @@
 // Where things live, and the few path operations that everything else stands on.
 
-import { mkdirSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { PenvError, usageError } from '../errors.ts'
+import { errnoOf } from './errno.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
@@ -62,8 +63,16 @@ export function logDirectory(stateDir: string, id: string): string {
 export const ENV_FILE_NAME = '.env.preview'
 export const SCRIPTS_DIRECTORY_NAME = '.preview'
 
+/** Makes a directory, and those above it where they are missing. One that exists stays as it is. */
 export function makePrivateDirectory(directory: string): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  // Not with `recursive`: on a read-only disk node answers ENOENT then, which names no cause.
+  const parent = dirname(directory)
+  if (parent !== directory && !existsSync(parent)) makePrivateDirectory(parent)
+  try {
+    mkdirSync(directory, { mode: 0o700 })
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST' || !isDirectory(directory)) throw error
+  }
 }
 
 /** The one spelling of a path, through symlinks and on case-insensitive disks; undefined when it does not exist. */

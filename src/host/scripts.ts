@@ -5,6 +5,7 @@
 import { closeSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import { execa } from 'execa'
 import { parseShebang } from '../core/script-env.ts'
+import type { ScriptEnd } from '../core/script-failure.ts'
 import { PenvError } from '../errors.ts'
 import { endGroup } from './process-group.ts'
 import { readStartTime } from './processes.ts'
@@ -22,18 +23,12 @@ export interface ScriptCall {
   env: Record<string, string>
   logFile: string
   /** Where the process is written down while it runs, for whoever takes over after a kill. */
-  pidFile: string
+  pidFiles: readonly string[]
   /** A person is at the terminal: the script may ask. */
   interactive: boolean
   timeoutMs: number | undefined
   interrupts: Interrupts
   onOutput: (bytes: Uint8Array) => void
-}
-
-export interface ScriptEnd {
-  exitCode: number | undefined
-  signal: string | undefined
-  timedOut: boolean
 }
 
 /** Signals that ask penv to stop; the first one decides its exit code. */
@@ -88,7 +83,8 @@ export async function runScript(call: ScriptCall): Promise<ScriptEnd> {
     )
     const { pid } = child
     if (pid === undefined) throw (await child).cause ?? new Error('the script could not be started')
-    writeFileSync(call.pidFile, `${pid} ${readStartTime(pid) ?? ''}\n`, { mode: 0o600 })
+    for (const pidFile of call.pidFiles)
+      writeFileSync(pidFile, `${pid} ${readStartTime(pid) ?? ''}\n`, { mode: 0o600 })
     const gate = child.stdio[3] as unknown as NodeJS.WritableStream
     gate.on('error', () => {})
     gate.end('go\n')
@@ -96,7 +92,7 @@ export async function runScript(call: ScriptCall): Promise<ScriptEnd> {
   } finally {
     closeSync(log)
     tail.finish()
-    rmSync(call.pidFile, { force: true })
+    for (const pidFile of call.pidFiles) rmSync(pidFile, { force: true })
   }
 }
 

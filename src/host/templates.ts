@@ -1,8 +1,7 @@
 // Builds, finds and drops the templates of a repository by its `bootstrap.sh`. One build at a time per
 // repository: the ledger's entry of a build is its lock, decided like that of a run.
 
-import { createHash, randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Ledger, lookUp, withEntry, withoutEntry } from '../core/ledger.ts'
@@ -11,12 +10,9 @@ import {
   composeTemplateName,
   decideTemplate,
   findSurplusTemplates,
-  parseTemplateInputs,
-  type TemplateInputs,
   type TemplateRecord,
 } from '../core/template.ts'
 import { PenvError } from '../errors.ts'
-import { askGit } from './git.ts'
 import { changeLedger, readLedger } from './ledger-files.ts'
 import {
   hasScript,
@@ -26,8 +22,10 @@ import {
   type Stage,
   throwIfInterrupted,
 } from './lifecycle.ts'
-import { isFile, SCRIPTS_DIRECTORY_NAME } from './paths.ts'
+import { makePrivateDirectory } from './paths.ts'
+import { endLeftoverScript } from './process-group.ts'
 import { identifySelf, readStartTime } from './processes.ts'
+import { hashTemplateInputs } from './template-inputs.ts'
 
 const BUILD_POLL_MS = 100
 
@@ -55,7 +53,7 @@ export async function obtainTemplate(
   if (!hasScript(stage, 'bootstrap')) return undefined
   requireUsableScripts(stage, ['bootstrap'])
   const { repo } = stage.record
-  const inputs = hashInputs(machine, stage)
+  const inputs = hashTemplateInputs(machine, stage)
   const claim: TemplateRecord = {
     name: composeTemplateName(repo, inputs, randomBytes(12).toString('hex')),
     repo,
@@ -74,6 +72,9 @@ export async function obtainTemplate(
     if (claimed.kind === 'claimed') break
     throwIfInterrupted(stage)
     if (decideLiveness(claimed.builder, identifySelf(), readStartTime) === 'dead') {
+      // Of another environment, whose own next run may never come.
+      if (await endLeftoverScript(buildPidFile(machine.stateDir, claimed.name)))
+        machine.note(`stopped the build that an ended penv had left running: ${claimed.name}`)
       await dropTemplate(machine, stage, claimed.name, options)
       continue
     }
@@ -85,6 +86,7 @@ export async function obtainTemplate(
   try {
     await runLifecycleScript(machine, stage, 'bootstrap', {
       args: ['build'],
+      pidFile: buildPidFile(machine.stateDir, claim.name),
       template: claim.name,
       timeoutMs: options.timeoutMs,
     })
@@ -98,6 +100,12 @@ export async function obtainTemplate(
   }))
   await dropSurplus(machine, stage, options)
   return { name: claim.name, isFresh: true, built: true }
+}
+
+function buildPidFile(stateDir: string, template: string): string {
+  const directory = join(stateDir, 'builds')
+  makePrivateDirectory(directory)
+  return join(directory, `${template}.pid`)
 }
 
 function templateBusy(template: string, { pid, host }: NonNullable<TemplateRecord['builder']>): PenvError {
@@ -141,35 +149,6 @@ function withTemplate(ledger: Ledger, template: TemplateRecord): Ledger {
   const { builder, ...rest } = template
   const entry = template.state === 'building' && builder !== undefined ? template : rest
   return { ...ledger, templates: withEntry<unknown>(ledger.templates, template.name, entry) }
-}
-
-/** The hash of each input as it is on the disk; `bootstrap.sh` itself is one. */
-function hashInputs(machine: Machine, { root, scriptsDir }: Stage): TemplateInputs {
-  const list = join(scriptsDir, 'template.inputs')
-  const pathspecs = isFile(list) ? parseTemplateInputs(readFileSync(list, 'utf8')) : []
-  const inputs: Record<string, string> = {
-    [`${SCRIPTS_DIRECTORY_NAME}/bootstrap.sh`]: hashFile(join(scriptsDir, 'bootstrap.sh')),
-  }
-  if (pathspecs.length === 0) return inputs
-  const { status, stdout, stderr } = askGit(
-    ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...pathspecs],
-    root,
-    machine.env,
-  )
-  if (status !== 0)
-    throw new PenvError({
-      code: 'GIT_FAILED',
-      message: `${list} holds a pathspec that git refuses: ${stderr.trim().replace(/^fatal: /, '')}`,
-    })
-  for (const path of new Set(stdout.split('\0'))) {
-    const file = join(root, path)
-    if (path !== '' && isFile(file)) inputs[path] = hashFile(file)
-  }
-  return inputs
-}
-
-function hashFile(file: string): string {
-  return createHash('sha256').update(readFileSync(file)).digest('hex')
 }
 
 /** Runs `bootstrap.sh drop` and forgets the template; one that cannot be dropped stays on record. */

@@ -65,7 +65,14 @@ describe('CONTRACT.md', () => {
   })
 
   it('names only codes that exist', () => {
-    const settings = new Set(['PENV_HOME', 'XDG_STATE_HOME', 'GIT_DIR', 'DB_HOST', 'DB_PORT', 'DB_NAME'])
+    const settings = new Set([
+      'XDG_STATE_HOME',
+      'GIT_DIR',
+      'CLAUDE_ENV_FILE',
+      'DB_HOST',
+      'DB_PORT',
+      'DB_NAME',
+    ])
     const named = codeSpansOf(contract).filter(
       span => /^[A-Z]+(_[A-Z]+)+$/.test(span) && !span.startsWith('PENV_') && !settings.has(span),
     )
@@ -110,14 +117,24 @@ describe('the JSON examples', () => {
     }
   })
 
-  it('of doctor are the shape of its answers', async () => {
+  it('of doctor and init are the shape of their answers', async () => {
     const box = makeSandbox()
-    const validate = ajv.compile(
-      JSON.parse(readFileSync(join(directory, 'schema', 'doctor.schema.json'), 'utf8')),
-    )
-    for (const cwd of [box.main, box.worktree('login'), box.home]) {
-      const answer = (await box.run(['doctor', '--json'], { cwd })).json() as unknown
-      expect(validate(answer) ? [] : validate.errors).toEqual([])
+    const places = [box.main, box.worktree('login'), box.home]
+    const calls: [command: string, cwds: string[], options?: string[]][] = [
+      ['doctor', places],
+      ['init', places.slice(0, 2), ['--dry-run']],
+      ['init', places.slice(0, 2), ['--print', 'verify.sh']],
+      ['init', places.slice(0, 2)],
+      ['init', places.slice(0, 2), ['--uninstall']],
+    ]
+    for (const [command, cwds, options = []] of calls) {
+      const validate = ajv.compile(
+        JSON.parse(readFileSync(join(directory, 'schema', `${command}.schema.json`), 'utf8')),
+      )
+      for (const cwd of cwds) {
+        const answer = (await box.run([command, ...options, '--json'], { cwd })).json() as unknown
+        expect(validate(answer) ? [] : validate.errors, `${command} ${options}`).toEqual([])
+      }
     }
   })
 })

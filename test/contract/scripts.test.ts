@@ -1,6 +1,13 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+
+<<<<<<< HEAD
+
+import { ended, makeSandbox, waitFor } from '../support/sandbox.ts'
+
+=======
+
 import { codeSpansOf, sectionOf, tableOf } from '../support/markdown.ts'
 import { ended, makeSandbox, type Sandbox, waitFor } from '../support/sandbox.ts'
 
@@ -45,7 +52,7 @@ describe('the environment of scripts', () => {
         PENV_ROOT: root,
         PWD: root,
         PENV_DIR: join(root, '.preview'),
-        PENV_BRANCH: isGone ? '' : 'feat/log-in',
+        PENV_BRANCH: 'feat/log-in',
         PENV_BIN: join(home, 'bin', 'penv'),
         PENV_SEED: /provision|seed/.test(script) ? '1' : '',
         PENV_NO_MIGRATE: '',
@@ -134,6 +141,7 @@ describe('the environment of scripts', () => {
     }
   })
 })
+>>>>>>> tests-lifecycle
 
 describe('every script', () => {
   it('has the worktree as its directory, an empty stdin, and a log; nothing of it reaches stdout', async () => {

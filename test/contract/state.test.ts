@@ -19,7 +19,12 @@ function listTree(directory: string): string[] {
 
 /** A path of the table as a pattern: `<id>` and its like stand for one name; a directory stands for what is in it. */
 function patternOf(path: string): RegExp {
-  const names: Record<string, string> = { id: '[a-z][a-z0-9_]*', n: '\\d+', script: '[a-z]+' }
+  const names: Record<string, string> = {
+    id: '[a-z][a-z0-9_]*',
+    n: '\\d+',
+    script: '[a-z]+',
+    template: '[a-z0-9_]+',
+  }
   const source = path
     .replace(/[.]/g, '\\.')
     .replace('ledger/<n>', 'ledger/\\d{12}')
@@ -28,9 +33,10 @@ function patternOf(path: string): RegExp {
 }
 
 const SCRIPTS = {
-  // During the script all of the layout is there.
+  // During the scripts all of the layout is there.
   'provision.sh':
-    '#!/bin/sh\nset -eu\npenv env "PORT=$(penv get port web)"\ntouch "$PENV_DATA/app.db"\nfind "${PENV_DATA%/envs/*}" -print > "$HOME/during"\n',
+    '#!/bin/sh\nset -eu\npenv env "PORT=$(penv get port web)"\ntouch "$PENV_DATA/app.db"\nfind "${PENV_DATA%/envs/*}" -print >> "$HOME/during"\n',
+  'bootstrap.sh': '#!/bin/sh\nset -eu\nfind "${PENV_DATA%/envs/*}" -print >> "$HOME/during"\n',
   'adapters/own.sh': '# ours\n',
   'notes/readme': 'a file of the repository\n',
 }
@@ -46,7 +52,7 @@ describe('the state directory', () => {
       .trim()
       .split('\n')
       .map(path => relative(box.stateDir, path))
-      .filter(path => path.endsWith('script.pid'))
+      .filter(path => path.endsWith('.pid'))
     const found = [...after, ...during]
     const patterns = documented.map(path => ({ path, pattern: patternOf(path) }))
     for (const { path, pattern } of patterns)

@@ -361,7 +361,7 @@ const rows: [tool: string, title: string, files: Files, expected: Expected][] = 
     },
     {
       command:
-        'go run -tags postgres github.com/golang-migrate/migrate/v4/cmd/migrate@v4.17.1 -path db/migrations -database "$url" up',
+        'PGSSLMODE="${PGSSLMODE:-disable}" go run -tags postgres github.com/golang-migrate/migrate/v4/cmd/migrate@v4.17.1 -path db/migrations -database "$url" up',
       database: 'postgres',
     },
   ],
@@ -408,7 +408,10 @@ const rows: [tool: string, title: string, files: Files, expected: Expected][] = 
     'dbmate',
     'from npm',
     { 'package.json': manifest({}, ['dbmate']), 'db/migrations/20240101_a.sql': '' },
-    { command: 'DATABASE_URL="$url" npx dbmate --no-dump-schema migrate', directory: 'db/migrations' },
+    {
+      command: 'PGSSLMODE="${PGSSLMODE:-disable}" DATABASE_URL="$url" npx dbmate --no-dump-schema migrate',
+      directory: 'db/migrations',
+    },
   ],
   [
     'atlas',
@@ -645,6 +648,16 @@ describe('findMigrations', () => {
     },
   )
 
+  it('passes over a Makefile that includes a file which a worktree does not have', async () => {
+    const makefile = (include: string) => `${include} .env\nmigrate:\n\tnpx prisma migrate deploy\n`
+    const command = async (include: string) => {
+      const facts = await factsOf({ 'package.json': manifest({}), ...prisma, Makefile: makefile(include) })
+      return findMigrations(facts)[0]?.command
+    }
+    expect(await command('include')).toBe('npx prisma migrate deploy')
+    expect(await command('-include')).toBe('make migrate')
+  })
+
   it('asks for the command where none is known, and names the folder', async () => {
     const [migration] = findMigrations(
       await factsOf({
@@ -655,6 +668,80 @@ describe('findMigrations', () => {
     )
     expect(migration?.command).toBeUndefined()
     expect(migration?.question).toContain('migrations')
+  })
+
+  it.each([
+    [
+      'a knexfile',
+      {
+        'package.json': manifest({}),
+        'knexfile.js':
+          "module.exports = { client: 'pg', connection: 'postgres://a@localhost/app', migrations: {} }\n",
+        'migrations/1_a.js': '',
+      },
+      'knexfile.js:1',
+    ],
+    [
+      'a Prisma schema',
+      {
+        'package.json': manifest({}),
+        'prisma/schema.prisma':
+          'datasource db {\n  provider = "postgresql"\n  url = "postgresql://a@localhost/app"\n}\n',
+        'prisma/migrations/1/m.sql': '',
+      },
+      'prisma/schema.prisma:3',
+    ],
+    [
+      'config.json of Sequelize',
+      {
+        'package.json': manifest({}, ['sequelize-cli']),
+        '.sequelizerc': '',
+        'config/config.json': '{\n"development": {"host": "localhost"}}',
+        'migrations/1_a.js': '',
+      },
+      'config/config.json:2',
+    ],
+    [
+      'dev.exs',
+      {
+        'mix.exs': '{:ecto_sql, "~> 3"}\n',
+        'priv/repo/migrations/1_a.exs': '',
+        'config/dev.exs':
+          'import Config\n\nconfig :chat, Chat.Repo,\n  hostname: "localhost",\n  database: "chat_dev"\n\nconfig :chat, X, url: System.get_env("X")\n',
+      },
+      'config/dev.exs:5',
+    ],
+    [
+      'Django’s settings',
+      {
+        'manage.py': managePy,
+        'shop/settings.py':
+          'SECRET = env("X")\nDATABASES = {\n  "default": {"ENGINE": "django.db.backends.postgresql", "NAME": "shop"}\n}\nX = 1\n',
+      },
+      'shop/settings.py:3',
+    ],
+  ] as [string, Files, string][])(
+    'asks how the database is chosen where %s names it',
+    async (_title, files, place) => {
+      const [migration] = findMigrations(await factsOf(files))
+      expect(migration?.question).toContain(`${place} names the database itself`)
+    },
+  )
+
+  it.each([
+    [
+      'reads a variable',
+      "module.exports = { client: 'pg', connection: process.env.DATABASE_URL || 'postgres://a@localhost/app', migrations: {} }\n",
+    ],
+    [
+      'takes it from another module',
+      "const { url } = require('./config')\nmodule.exports = { client: 'pg', connection: { host: 'localhost', url }, migrations: {} }\n",
+    ],
+  ])('does not ask where the configuration %s', async (_title, text) => {
+    const [migration] = findMigrations(
+      await factsOf({ 'package.json': manifest({}), 'knexfile.js': text, 'migrations/1_a.js': '' }),
+    )
+    expect(migration?.question).toBeUndefined()
   })
 
   it('lists the folder, the schema and the lock file as what shapes the schema', async () => {
@@ -671,6 +758,10 @@ describe('findMigrations', () => {
     ],
     ['a sourced .env', { 'db:migrate': 'set -a && . ./.env && prisma migrate deploy' }],
     ['dotenv that overrides', { 'db:migrate': 'dotenv -o -e .env -- prisma migrate deploy' }],
+    [
+      'an env file that a worktree does not have',
+      { 'db:migrate': 'node --env-file=.env node_modules/.bin/prisma migrate deploy' },
+    ],
     ['a seed in the same script', { 'db:migrate': 'prisma migrate deploy && prisma db seed' }],
   ])('passes over a script with %s', async (_title, scripts) => {
     const [migration] = findMigrations(await factsOf({ 'package.json': manifest(scripts), ...prisma }))

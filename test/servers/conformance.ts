@@ -17,6 +17,7 @@ import { runVerbs, type Verbs } from '../support/adapters.ts'
 import { describeServer, findProgram, noteServer, testPath } from '../support/servers.ts'
 
 export interface RunningServer {
+  /** Empty for what is no real server. */
   version: string
   /** host:port as messages must name it; empty where `hasServer` is false. */
   address: string
@@ -122,7 +123,7 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
     beforeAll(async () => {
       scratch = adapter.dataRoot ?? mkdtempSync(join(tmpdir(), 'penv-adapter-'))
       server = await adapter.start()
-      noteServer('ran', `${service} ${server.version}`)
+      if (server.version !== '') noteServer('ran', `${service} ${server.version}`)
       await adapter.prepareMain?.(server)
       await adapter.writeMain(server, 'of main')
     })
@@ -209,7 +210,7 @@ export function describeAdapter(adapter: AdapterUnderTest): void {
       mkdirSync(shims)
       writeFileSync(log, '')
       for (const tool of [...adapter.clients, ...BASE_TOOLS.split(' ')]) {
-        const real = findProgram(tool)
+        const real = findProgram(tool, (server.env.PATH ?? '').split(':'))
         if (real === undefined) continue
         writeFileSync(
           join(shims, tool),

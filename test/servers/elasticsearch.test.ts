@@ -18,7 +18,7 @@ async function valueIn(server: RunningServer, index: string): Promise<string | u
 for (const vendor of ['opensearch', 'elasticsearch'] as const)
   describeAdapter({
     service: 'elasticsearch',
-    variant: `on ${vendor}`,
+    variant: vendor,
     aliases: ['opensearch'],
     missing: missingNode(vendor),
     clients: ['curl'],

@@ -90,7 +90,7 @@ async function startStandIn(): Promise<StandIn> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
   const standIn: StandIn = {
-    version: 'stand-in',
+    version: '',
     address,
     env: { QDRANT_URL: `http://${address}/`, QDRANT_API_KEY: KEY },
     password: KEY,
@@ -118,7 +118,7 @@ function valueIn(server: RunningServer, collection: string): string | undefined 
 
 describeAdapter({
   service: 'qdrant',
-  variant: 'on a stand-in',
+  variant: 'a stand-in',
   missing,
   hasPasswordInUrl: false,
   clients: ['curl'],

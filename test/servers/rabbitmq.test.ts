@@ -27,7 +27,7 @@ const missing = missingPrograms({
 const PASSWORD = 'p:@/ "\\é%41'
 
 interface Broker extends RunningServer {
-  /** What rabbitmqctl needs to reach this node, and no management API. */
+  /** What rabbitmqctl needs to reach this node, and no management API. It must not start a daemon of its own. */
   ctlEnv: Record<string, string>
 }
 
@@ -73,14 +73,19 @@ async function startBroker(plugins: string): Promise<Broker> {
   })
   const admin = (method: string, path: string, body?: object) =>
     request(api, 'admin', 'admin', method, path, body)
-  if (plugins === '')
-    await waitForServer(broker, 'rabbitmq', () => / completed with \d+ plugins/.test(broker.output()))
-  else {
-    await waitForServer(broker, 'rabbitmq', async () => (await admin('GET', 'whoami')).status === 200)
-    await admin('PUT', 'users/penv', { password: PASSWORD, tags: 'administrator' })
+  try {
+    if (plugins === '')
+      await waitForServer(broker, 'rabbitmq', () => / completed with \d+ plugins/.test(broker.output()))
+    else {
+      await waitForServer(broker, 'rabbitmq', async () => (await admin('GET', 'whoami')).status === 200)
+      await admin('PUT', 'users/penv', { password: PASSWORD, tags: 'administrator' })
+    }
+  } catch (error) {
+    await stopBoth(broker, epmd)
+    throw error
   }
   return {
-    version: 'RabbitMQ',
+    version: /RabbitMQ (\d\S+)/.exec(broker.output())?.[1] ?? '',
     address: `127.0.0.1:${api}`,
     env: {
       RABBITMQ_MANAGEMENT_URL: `http://127.0.0.1:${api}`,
@@ -91,7 +96,13 @@ async function startBroker(plugins: string): Promise<Broker> {
     },
     password: PASSWORD,
     wrongEnv: { RABBITMQ_PASSWORD: 'not-the-one' },
-    ctlEnv: { ...nodeEnv, HOME: directory, RABBITMQ_PORT: `${amqp}`, RABBITMQ_USER: 'admin' },
+    ctlEnv: {
+      ERL_FLAGS: '-start_epmd false',
+      ...nodeEnv,
+      HOME: directory,
+      RABBITMQ_PORT: `${amqp}`,
+      RABBITMQ_USER: 'admin',
+    },
     stop: () => stopBoth(broker, epmd),
   }
 }

@@ -22,7 +22,7 @@ const jarsOf = (vendor: Vendor) => versionDirectories(join(serverBin, '..', 'jar
 export function missingNode(vendor: Vendor): string | undefined {
   return missingPrograms({
     [`${vendor} jars`]: jarsOf(vendor),
-    java: findProgram('java'),
+    javac: findProgram('javac'),
     curl: findProgram('curl'),
   })
 }
@@ -111,7 +111,7 @@ export async function startNode(vendor: Vendor): Promise<RunningServer> {
     }
   })
   return {
-    version,
+    version: `${vendor} ${version}`,
     address,
     env: { ELASTICSEARCH_URL: `http://${address}/`, ELASTICSEARCH_PASSWORD: PASSWORD },
     password: PASSWORD,

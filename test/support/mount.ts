@@ -28,3 +28,13 @@ export function withTmpfs(
     rmdirSync(directory)
   })
 }
+
+/** Puts a file system of its own over an existing directory. */
+export async function mountAt(directory: string, use: () => Promise<void>): Promise<void> {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory])
+  try {
+    await use()
+  } finally {
+    execFileSync('umount', [directory])
+  }
+}

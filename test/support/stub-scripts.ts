@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 const SERVICES =
   'postgres mysql mongodb sqlite clickhouse redis rabbitmq kafka nats s3 elasticsearch qdrant'.split(' ')
@@ -40,8 +40,10 @@ const DOCKER = `#!/bin/sh
 printf 'docker %s\\n' "$*" >>"$STUB_LOG"
 case "$*" in 'ps -q '*) echo abc ;; esac
 `
+/** Says, too, whether it was pointed at a template. */
 const TOOL = `#!/bin/sh
-printf '%s %s\\n' "\${0##*/}" "$*" >>"$STUB_LOG"
+case "$(env | grep -v '^PENV_') $*" in *penv_tpl_*) at=' @template' ;; *) at='' ;; esac
+printf '%s %s%s\\n' "\${0##*/}" "$*" "$at" >>"$STUB_LOG"
 `
 
 export interface StubRun {
@@ -56,7 +58,11 @@ export interface StubBox {
   remove(): void
 }
 
-export function makeStubBox(files: ReadonlyMap<string, string>, repository?: string): StubBox {
+export function makeStubBox(
+  files: ReadonlyMap<string, string>,
+  repository?: string,
+  main: Readonly<Record<string, string>> = {},
+): StubBox {
   const box = mkdtempSync(join(tmpdir(), 'penv-stub-'))
   const root = join(box, 'a tree')
   mkdirSync(root)
@@ -83,6 +89,10 @@ export function makeStubBox(files: ReadonlyMap<string, string>, repository?: str
     )
   }
   for (const [name, text] of files) writeFileSync(join(root, '.preview', name), text)
+  for (const [name, text] of Object.entries(main)) {
+    mkdirSync(dirname(join(root, name)), { recursive: true })
+    writeFileSync(join(root, name), text)
+  }
   return {
     run(script, args = [], env = {}) {
       const log = join(box, 'log')

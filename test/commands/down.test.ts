@@ -1,0 +1,115 @@
+// `penv down` and `penv list`: what is stopped and what stays; what is shown of all environments.
+
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { errorOf, isAlive, pidOf, say, statusOf, storyOf } from '../support/lifecycle.ts'
+import { makeSandbox } from '../support/sandbox.ts'
+
+const PROVISION = '#!/bin/sh\nset -eu\nport=$(penv get port web)\npenv env "PORT=$port"\n'
+
+describe('down', () => {
+  it('stops what down.sh stops, and keeps state, values and data; up goes on from there', async () => {
+    const box = makeSandbox()
+    box.scripts({
+      'provision.sh': `${PROVISION}sleep 100 &\necho $! > "$PENV_DATA/pid"\n${say('server $!')}`,
+      'down.sh':
+        '#!/bin/sh\nset -eu\n[ ! -e "$PENV_DATA/pid" ] || kill "$(cat "$PENV_DATA/pid")"\nrm -f "$PENV_DATA/pid"\n',
+    })
+    const tree = box.worktree('login')
+    await box.penv(tree, ['up'], { stderr: 'any' })
+    const before = await statusOf(box, tree)
+    const server = await pidOf(box, 'server')
+    expect(isAlive(server)).toBe(true)
+    expect((await box.penv(tree, ['down'], { stderr: /running/ })).stdout).toBe(`${before.id} is down\n`)
+    expect(isAlive(server)).toBe(false)
+    expect(await statusOf(box, tree)).toMatchObject({
+      state: 'ready',
+      ports: before.ports,
+      lastRun: { command: 'down', ok: true },
+    })
+    // Twice is once.
+    expect((await box.penv(tree, ['down', '--json'], { stderr: 'any' })).json()).toEqual({
+      id: before.id,
+      ran: true,
+    })
+    await box.penv(tree, ['up'], { stderr: 'any' })
+    expect((await statusOf(box, tree)).ports).toEqual(before.ports)
+    expect(isAlive(await pidOf(box, 'server', 2))).toBe(true)
+  })
+
+  it('has nothing to do without a down.sh, or where the environment never was', async () => {
+    const box = makeSandbox()
+    box.scripts({ 'provision.sh': PROVISION })
+    const tree = box.worktree('login')
+    expect((await box.penv(tree, ['down', '--json'], { stderr: /has never been up/ })).json()).toMatchObject({
+      skipped: true,
+    })
+    expect(box.revisions()).toEqual([])
+    await box.penv(tree, ['up'], { stderr: 'any' })
+    const { stdout } = await box.penv(tree, ['down', '--json'], { stderr: /down.sh does not exist/ })
+    expect(JSON.parse(stdout)).toMatchObject({ ran: false })
+  })
+
+  it('fails as DOWN_FAILED, and changes nothing', async () => {
+    const box = makeSandbox()
+    box.scripts({ 'provision.sh': PROVISION, 'down.sh': '#!/bin/sh\nexit 4\n' })
+    const tree = box.worktree('login')
+    await box.penv(tree, ['up'], { stderr: 'any' })
+    const result = await box.run(['down', '--json'], { cwd: tree })
+    expect(result.exit).toBe(8)
+    expect(errorOf(result.stdout)).toMatchObject({ code: 'DOWN_FAILED', details: { exitCode: 4 } })
+    expect(await statusOf(box, tree)).toMatchObject({ state: 'ready', ports: { web: expect.any(Number) } })
+  })
+
+  it('runs the kept script where the branch of the moment has none', async () => {
+    const box = makeSandbox()
+    box.scripts({ 'provision.sh': PROVISION, 'down.sh': `#!/bin/sh\n${say('down')}` })
+    const tree = box.worktree('login')
+    await box.penv(tree, ['up'], { stderr: 'any' })
+    rmSync(join(tree, '.preview'), { recursive: true })
+    await box.penv(tree, ['down'], { stderr: 'any' })
+    expect(storyOf(box)).toEqual(['down'])
+  })
+})
+
+describe('list', () => {
+  it('shows every environment of every repository, with its state, branch, ports and place', async () => {
+    const box = makeSandbox()
+    box.scripts({ 'provision.sh': `${PROVISION}[ ! -e broken ]\n` })
+    const [a, b, c] = [box.worktree('aa', 'feat/a'), box.worktree('bb tree', 'b'), box.worktree('cc')]
+    box.git(box.root, 'clone', '--quiet', box.main, join(box.root, 'second'))
+    const d = join(box.root, 'dd')
+    box.git(join(box.root, 'second'), 'worktree', 'add', '--quiet', '--detach', d)
+    await box.penv(a, ['up'], { stderr: 'any' })
+    box.write(b, { broken: '' })
+    expect((await box.run(['up'], { cwd: b })).exit).toBe(8)
+    await box.penv(c, ['get', 'index', 'redis', '3-3'])
+    await box.penv(d, ['up'], { stderr: 'any' })
+    rmSync(c, { recursive: true })
+    const { envs } = (await box.penv(box.main, ['list', '--json'])).json() as {
+      envs: Record<string, unknown>[]
+    }
+    const ports = { web: expect.any(Number) }
+    expect(envs).toMatchObject([
+      { root: a, state: 'ready', branch: 'feat/a', present: true, ports, running: null },
+      { root: b, state: 'failed', branch: 'b', present: true, ports },
+      { root: c, state: 'allocated', branch: 'cc', present: false, indexes: { redis: 3 } },
+      { root: d, state: 'ready', branch: '', present: true, ports, repo: join(box.root, 'second', '.git') },
+    ])
+    const rows = (await box.penv(d, ['list'])).stdout.trim().split('\n')
+    expect(rows[0]).toMatch(/^ID +STATE +BRANCH +PORTS +PATH$/)
+    expect(rows.slice(1)).toEqual([a, b, c, d].map(root => expect.stringContaining(root)))
+    expect(rows[3]).toMatch(/\(gone\)$/)
+    expect(rows[4]).toContain('(detached)')
+  })
+
+  it('shows which command is running now', async () => {
+    const box = makeSandbox()
+    box.scripts({
+      'provision.sh': `#!/bin/sh\npenv list --json > "$HOME/list.json"\n${say('$(grep -c \'"running":"up"\' "$HOME/list.json")')}`,
+    })
+    await box.penv(box.worktree('login'), ['up'], { stderr: 'any' })
+    expect(storyOf(box)).toEqual(['1'])
+  })
+})
