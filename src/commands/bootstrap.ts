@@ -2,13 +2,13 @@
 
 import { type Answer, type Context, skip } from '../context.ts'
 import { PenvError } from '../errors.ts'
-import { changeEnvironmentOfPlace, changeRecord } from '../host/environment-changes.ts'
+import { changeEnvironmentOfPlace } from '../host/environment-changes.ts'
 import { findEnvironmentOfPlace } from '../host/environments.ts'
 import { readLedger } from '../host/ledger-files.ts'
-import { prepareStage, type Stage, setStage } from '../host/lifecycle.ts'
+import { prepareStage, type Stage } from '../host/lifecycle.ts'
 import { isFile } from '../host/paths.ts'
-import { beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
-import { listenForInterrupts } from '../host/scripts.ts'
+import { beginRun } from '../host/runs.ts'
+import { doRun } from '../host/staged-run.ts'
 import { dropTemplate, obtainTemplate, templatesOf } from '../host/templates.ts'
 
 export interface BootstrapOptions {
@@ -39,24 +39,12 @@ export async function bootstrap(context: Context, options: BootstrapOptions): Pr
     },
   )
   if (begun.kind === 'joined') throw new PenvError({ code: 'BUG', message: 'a bootstrap was joined' })
-  const interrupts = listenForInterrupts()
-  const stage = setStage(context, begun.record, begun.run, interrupts)
-  const change: ChangeRecord = transition => changeRecord(context.stateDir, begun.record, transition)
-  let result: RunResult = { ok: false, state: undefined }
-  try {
+  return doRun(context, begun, { ok: undefined, failed: undefined }, async stage => {
     await prepareStage(context, stage)
-    const answer = options.drop
-      ? await dropAll(context, stage, options)
-      : await build(context, stage, options)
-    result = { ok: true, state: undefined }
-    return answer
-  } catch (error) {
-    if (error instanceof PenvError) result.error = error
-    throw error
-  } finally {
-    await endRun(change, begun.run, result)
-    interrupts.stop()
-  }
+    return {
+      value: options.drop ? await dropAll(context, stage, options) : await build(context, stage, options),
+    }
+  })
 }
 
 async function build(context: Context, stage: Stage, { timeoutMs }: BootstrapOptions): Promise<Answer> {

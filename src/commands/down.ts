@@ -2,24 +2,17 @@
 
 import { type Answer, type Context, skip } from '../context.ts'
 import { PenvError } from '../errors.ts'
-import { changeRecord, changeRecordOfPlace } from '../host/environment-changes.ts'
+import { changeRecordOfPlace } from '../host/environment-changes.ts'
 import { findEnvironmentOfPlace } from '../host/environments.ts'
-import {
-  hasScript,
-  prepareStage,
-  requireUsableScripts,
-  runLifecycleScript,
-  setStage,
-} from '../host/lifecycle.ts'
-import { beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
-import { listenForInterrupts } from '../host/scripts.ts'
+import { hasScript, prepareStage, requireUsableScripts, runLifecycleScript } from '../host/lifecycle.ts'
+import { beginRun, type ChangeRecord } from '../host/runs.ts'
+import { doRun } from '../host/staged-run.ts'
 
 export async function down(context: Context, options: { timeoutMs?: number | undefined }): Promise<Answer> {
   const found = await findEnvironmentOfPlace(context)
   if (found.kind !== 'environment') return skip(context, found.reason)
   const { record } = found
   if (record === undefined) return skip(context, `${found.id} has never been up`)
-  const change: ChangeRecord = transition => changeRecord(context.stateDir, record, transition)
   const begin: ChangeRecord = transition =>
     changeRecordOfPlace(context.stateDir, record, found.paths, transition)
   const begun = await beginRun(context, begin, {
@@ -38,24 +31,14 @@ export async function down(context: Context, options: { timeoutMs?: number | und
       details: { id: record.id, joined: true },
     })
   }
-  const interrupts = listenForInterrupts()
-  const stage = setStage(context, begun.record, begun.run, interrupts)
-  let result: RunResult = { ok: false, state: undefined }
-  try {
+  return doRun(context, begun, { ok: undefined, failed: undefined }, async stage => {
     await prepareStage(context, stage)
     requireUsableScripts(stage, ['down'])
     const hasDown = hasScript(stage, 'down')
     if (hasDown) await runLifecycleScript(context, stage, 'down', options)
     else context.note('.preview/down.sh does not exist: nothing is stopped')
-    result = { ok: true, state: undefined }
-    return answerOf(record.id, hasDown)
-  } catch (error) {
-    if (error instanceof PenvError) result.error = error
-    throw error
-  } finally {
-    await endRun(change, begun.run, result)
-    interrupts.stop()
-  }
+    return { value: answerOf(record.id, hasDown) }
+  })
 }
 
 function answerOf(id: string, ran: boolean): Answer {

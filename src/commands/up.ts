@@ -6,7 +6,7 @@ import { type Answer, type Context, skip } from '../context.ts'
 import { describeHoldings } from '../core/holdings.ts'
 import { type EnvironmentRecord, type LastRun, lookUp } from '../core/ledger.ts'
 import { type ErrorCode, PenvError } from '../errors.ts'
-import { changeEnvironmentOfPlace, changeRecord } from '../host/environment-changes.ts'
+import { changeEnvironmentOfPlace } from '../host/environment-changes.ts'
 import { mirrorEnvFile, startEnvFile } from '../host/environment-files.ts'
 import { findEnvironmentOfPlace } from '../host/environments.ts'
 import { excludeEnvFile } from '../host/git-exclude.ts'
@@ -17,12 +17,11 @@ import {
   requireUsableScripts,
   runLifecycleScript,
   type Stage,
-  setStage,
 } from '../host/lifecycle.ts'
 import { ENV_FILE_NAME, isFile, SCRIPTS_DIRECTORY_NAME } from '../host/paths.ts'
-import { beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
-import { listenForInterrupts } from '../host/scripts.ts'
+import { beginRun } from '../host/runs.ts'
 import { takeSnapshot } from '../host/snapshot.ts'
+import { doRun } from '../host/staged-run.ts'
 import { type ChosenTemplate, obtainTemplate } from '../host/templates.ts'
 
 export interface UpOptions {
@@ -52,27 +51,16 @@ export async function up(context: Context, options: UpOptions): Promise<Answer> 
     },
   )
   if (begun.kind === 'joined') return answerOfJoined(begun.lastRun, begun.record)
-  const interrupts = listenForInterrupts()
-  const change: ChangeRecord = transition => changeRecord(context.stateDir, begun.record, transition)
-  const stage = setStage(context, begun.record, begun.run, interrupts)
-  let result: RunResult = { ok: false, state: 'failed' }
-  try {
-    const { scripts, template } = await provision(context, stage, options)
-    await mirrorEnvFile(context.stateDir, stage.record.id, stage.root)
-    result = {
-      ok: true,
-      state: 'ready',
-      fields: { scripts, ...(template === undefined ? {} : { template }) },
-    }
-  } catch (error) {
-    if (error instanceof PenvError) result.error = error
-    // What a script wrote before it failed, teardown has to know too.
-    await mirrorEnvFile(context.stateDir, stage.record.id, stage.root).catch(() => {})
-    throw error
-  } finally {
-    await endRun(change, begun.run, result)
-    interrupts.stop()
-  }
+  await doRun(context, begun, { ok: 'ready', failed: 'failed' }, async stage => {
+    const mirror = () => mirrorEnvFile(context.stateDir, stage.record.id, stage.root)
+    const { scripts, template } = await provision(context, stage, options).catch(async error => {
+      // What a script wrote before it failed, teardown has to know too; the failure itself is what counts.
+      await mirror().catch(() => {})
+      throw error
+    })
+    await mirror()
+    return { value: undefined, fields: { scripts, ...(template === undefined ? {} : { template }) } }
+  })
   const record = lookUp((await readLedger(context.stateDir)).environments, begun.record.id) ?? begun.record
   return answerOf(record, Date.now() - startedAt, false)
 }

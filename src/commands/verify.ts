@@ -15,7 +15,7 @@ import {
 } from '../core/verify-checks.ts'
 import { PenvError } from '../errors.ts'
 import { readEnvFile } from '../host/env-file.ts'
-import { changeRecord, changeRecordOfPlace } from '../host/environment-changes.ts'
+import { changeRecordOfPlace } from '../host/environment-changes.ts'
 import { findEnvironmentOfPlace } from '../host/environments.ts'
 import { askGit, findMainCheckout } from '../host/git.ts'
 import { readLedger } from '../host/ledger-files.ts'
@@ -25,13 +25,12 @@ import {
   requireUsableScripts,
   runLifecycleScript,
   type Stage,
-  setStage,
 } from '../host/lifecycle.ts'
 import { readMainVariables } from '../host/main-env.ts'
 import { dataDirectory, ENV_FILE_NAME, findRealPath, isFile, SCRIPTS_DIRECTORY_NAME } from '../host/paths.ts'
 import { findListeners } from '../host/processes.ts'
-import { beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
-import { listenForInterrupts } from '../host/scripts.ts'
+import { beginRun, type ChangeRecord } from '../host/runs.ts'
+import { doRun } from '../host/staged-run.ts'
 
 export async function verify(context: Context, options: { timeoutMs?: number | undefined }): Promise<Answer> {
   const found = await findEnvironmentOfPlace(context)
@@ -44,7 +43,6 @@ export async function verify(context: Context, options: { timeoutMs?: number | u
       hint: 'To make it ready, run: penv up',
       details: { id: found.id, checks: [] },
     })
-  const change: ChangeRecord = transition => changeRecord(context.stateDir, record, transition)
   const begin: ChangeRecord = transition =>
     changeRecordOfPlace(context.stateDir, record, found.paths, transition)
   const begun = await beginRun(context, begin, {
@@ -57,20 +55,9 @@ export async function verify(context: Context, options: { timeoutMs?: number | u
     note: context.note,
   })
   if (begun.kind === 'joined') throw new PenvError({ code: 'BUG', message: 'a verify was joined' })
-  const interrupts = listenForInterrupts()
-  const stage = setStage(context, begun.record, begun.run, interrupts)
-  let result: RunResult = { ok: false, state: undefined }
-  try {
-    const answer = await runChecks(context, stage, options)
-    result = { ok: true, state: undefined }
-    return answer
-  } catch (error) {
-    if (error instanceof PenvError) result.error = error
-    throw error
-  } finally {
-    await endRun(change, begun.run, result)
-    interrupts.stop()
-  }
+  return doRun(context, begun, { ok: undefined, failed: undefined }, async stage => ({
+    value: await runChecks(context, stage, options),
+  }))
 }
 
 async function runChecks(

@@ -8,6 +8,8 @@ export interface Dependency {
   /** Lower case. */
   readonly name: string
   readonly version: string | undefined
+  /** Parts that are asked for: `redis` of `celery[redis]`, `postgres` of a crate's features. */
+  readonly extras?: readonly string[]
   /** The folder of the manifest. */
   readonly folder: string
   readonly file: string
@@ -60,11 +62,13 @@ function fromTables(
   return tables.flatMap(table =>
     Object.entries(asRecord(valueAt(parsed, ...table.split('.'))) ?? {}).map(([name, wanted]) => {
       const version = typeof wanted === 'string' ? wanted : valueAt(wanted, 'version')
+      const features = ecosystem === 'rust' ? valueAt(wanted, 'features') : undefined
       const at = file.text.search(new RegExp(`^\\s*["']?${escapeRegExp(name)}["']?\\s*[:=.]`, 'm'))
       return {
         ecosystem,
         name: name.toLowerCase(),
         version: typeof version === 'string' ? version : undefined,
+        ...extrasOf(Array.isArray(features) ? features.join(',') : undefined),
         folder: folderOf(file.path),
         file: file.path,
         line: at < 0 ? 1 : lineAt(file.text, at + (/^\s*/.exec(file.text.slice(at))?.[0].length ?? 0)),
@@ -94,7 +98,7 @@ function fromPyproject(facts: RepoFacts, file: FactFile): Dependency[] {
     ...tables.flatMap(table => Object.keys(asRecord(table) ?? {})),
   ]
   return wanted.flatMap(one => {
-    const match = /^\s*([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:[=<>~!]=?\s*([\w.]+))?/.exec(one)
+    const match = /^\s*([A-Za-z][\w.-]*)(?:\[([^\]]*)\])?\s*(?:[=<>~!]=?\s*([\w.]+))?/.exec(one)
     if (match === null) return []
     const at = file.text.search(new RegExp(`(?:^\\s*["']?|["'])${escapeRegExp(match[1] as string)}\\b`, 'm'))
     const line = at < 0 ? 1 : lineAt(file.text, at + (/^\s*/.exec(file.text.slice(at))?.[0].length ?? 0))
@@ -102,7 +106,8 @@ function fromPyproject(facts: RepoFacts, file: FactFile): Dependency[] {
       {
         ecosystem: 'python' as const,
         name: (match[1] as string).toLowerCase(),
-        version: match[2],
+        version: match[3],
+        ...extrasOf(match[2]),
         folder: folderOf(file.path),
         file: file.path,
         line,
@@ -111,51 +116,60 @@ function fromPyproject(facts: RepoFacts, file: FactFile): Dependency[] {
   })
 }
 
-/** Manifests that are programs or lists: one pattern each, with the name and perhaps the version as groups. */
+/** Manifests that are programs or lists: one pattern each. Servers for tests are no dependency of the program. */
 const TEXT_MANIFESTS: readonly (readonly [RegExp, Ecosystem, RegExp])[] = [
   [
     /(^|\/)requirements([\w.-]*\.txt|\/[^/]+\.txt)$/,
     'python',
-    /^\s*([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:[=<>~!]=?\s*([\w.]+))?/gm,
+    /^\s*(?<name>[A-Za-z][\w.-]*)(?:\[(?<extras>[^\]]*)\])?\s*(?:[=<>~!]=?\s*(?<version>[\w.]+))?/gm,
   ],
   [
     /(^|\/)setup\.(py|cfg)$/,
     'python',
-    /^\s*["']?([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*(?:[=<>~!]=\s*([\w.]+))?[^=\n]*["',]?$/gm,
+    /^\s*["']?(?<name>[A-Za-z][\w.-]*)(?:\[(?<extras>[^\]]*)\])?\s*(?:[=<>~!]=\s*(?<version>[\w.]+))?[^=\n]*["',]?$/gm,
   ],
   [
     /(^|\/)(Gemfile|gems\.rb)$|\.gemspec$/,
     'ruby',
-    /^\s*(?:gem|\w+\.add_(?:\w+_)?dependency)[\s(]+["']([\w-]+)["']/gm,
+    /^\s*(?:gem|\w+\.add_(?:\w+_)?dependency)[\s(]+["'](?<name>[\w-]+)["']/gm,
   ],
   [
     /(^|\/)go\.mod$/,
     'go',
-    /^\s*(?:require\s+|tool\s+)?([\w.-]+\.[a-z]+\/\S+)\s+(v\S+)(?!.*\/\/ indirect)\s*$/gm,
+    /^\s*(?:require\s+|tool\s+)?(?<name>[\w.-]+\.[a-z]+\/\S+)\s+(?<version>v\S+)(?!.*\/\/ indirect)\s*$/gm,
   ],
-  [/(^|\/)mix\.exs$/, 'elixir', /\{:(\w+),\s*(?:"[~>= ]*([\w.]+)")?/g],
+  [/(^|\/)mix\.exs$/, 'elixir', /\{:(?<name>\w+),\s*(?:"[~>= ]*(?<version>[\w.]+)")?/g],
   [
     /\.[cf]sproj$|(^|\/)Directory\.Packages\.props$/,
     'dotnet',
-    /<Package(?:Reference|Version)\s+Include="([\w.]+)"(?:\s+Version="([\w.]+)")?/g,
+    /<Package(?:Reference|Version)\s+Include="(?<name>[\w.]+)"(?:\s+Version="(?<version>[\w.]+)")?/g,
   ],
-  [/(^|\/)pom\.xml$/, 'jvm', /<artifactId>\s*([\w.-]+)\s*<\/artifactId>/g],
+  [
+    /(^|\/)pom\.xml$/,
+    'jvm',
+    /(?<!<groupId>\s*org\.testcontainers\s*<\/groupId>\s*)<artifactId>\s*(?<name>[\w.-]+)\s*<\/artifactId>/g,
+  ],
   [
     /(^|\/)(build\.gradle(\.kts)?|libs\.versions\.toml|build\.sbt)$/,
     'jvm',
-    /["'](?:[\w.-]+:)?([\w.-]+)(?::([\w.$-]+))?["']/g,
+    /["'](?!org\.testcontainers)(?:[\w.-]+:)?(?<name>[\w.-]+)(?::(?<version>[\w.$-]+))?["']/g,
   ],
 ]
 
 function fromText(file: FactFile, ecosystem: Ecosystem, pattern: RegExp): Dependency[] {
   return [...file.text.matchAll(pattern)].map(match => ({
     ecosystem,
-    name: (match[1] as string).toLowerCase(),
-    version: match[2],
+    name: (match.groups?.name ?? '').toLowerCase(),
+    version: match.groups?.version,
+    ...extrasOf(match.groups?.extras),
     folder: folderOf(file.path).replace(/(^|\/)requirements$/, ''),
     file: file.path,
     line: lineAt(file.text, (match.index ?? 0) + match[0].search(/\S/)),
   }))
+}
+
+function extrasOf(text: string | undefined): { extras?: string[] } {
+  return text === undefined ? {} : { extras: text.split(',').map(one => one.trim().toLowerCase()) }
 }
 
 function escapeRegExp(text: string): string {

@@ -70,7 +70,7 @@ const PRODUCTS: Readonly<Record<string, string>> = {
 }
 /** Software that holds data and has no adapter, by the word that names it. */
 const OTHER_STORES =
-  'oracle-xe oracle-free cassandra scylla scylladb cockroach cockroachdb yugabyte yugabytedb tidb couchdb couchbase neo4j memgraph arangodb dgraph influxdb questdb surrealdb rethinkdb rqlite firebird meilisearch typesense solr manticore manticoresearch zincsearch weaviate milvus chroma chromadb vespa etcd vault dynamodb-local azurite fake-gcs-server pulsar activemq activemq-classic activemq-artemis artemis beanstalkd gearman gearmand nsq nsqd tarantool ignite hazelcast eventstore kurrentdb immudb tigerbeetle foundationdb libsql-server sqld openldap test-openldap keycloak temporal auto-setup tdengine doris starrocks databend crate janusgraph orientdb ravendb victoria-metrics pinot druid mosquitto emqx vernemq hivemq-ce electricsql elasticmq elasticmq-native'.split(
+  'cassandra scylla scylladb cockroachdb yugabyte yugabytedb tidb couchdb couchbase neo4j memgraph arangodb dgraph influxdb questdb surrealdb rethinkdb rqlite firebird meilisearch typesense solr manticore manticoresearch zincsearch weaviate milvus chroma chromadb vespa etcd vault dynamodb-local azurite fake-gcs-server pulsar activemq activemq-classic activemq-artemis artemis beanstalkd gearman gearmand nsq nsqd tarantool ignite hazelcast eventstore kurrentdb immudb tigerbeetle foundationdb libsql-server sqld openldap test-openldap keycloak temporal auto-setup tdengine doris starrocks databend crate janusgraph orientdb ravendb victoria-metrics pinot druid mosquitto emqx vernemq hivemq-ce electricsql elasticmq elasticmq-native'.split(
     ' ',
   )
 /** Words of programs that work beside a server: with one of them in the name the image is no server. */
@@ -86,6 +86,12 @@ for (const [key, names] of Object.entries(PRODUCTS)) {
   for (const name of names.split(' ')) exact.set(name, { kind, product })
 }
 for (const name of OTHER_STORES) exact.set(name, { kind: 'unknown', product: name })
+for (const [product, names] of Object.entries({
+  cockroachdb: 'cockroach',
+  chroma: 'chromadb',
+  sqlserver: 'mssql',
+}))
+  exact.set(names, { kind: 'unknown', product })
 
 /** Last components that only their owner explains. */
 const BY_OWNER: Readonly<Record<string, ImageIdentity>> = {
@@ -119,6 +125,7 @@ export function identifyImage(image: string): ImageIdentity | undefined {
   if (owned !== undefined) return owned
   const known = exact.get(last)
   if (known !== undefined) return known
+  if (/^oracle-?(database|free|xe|express|\d)/.test(last)) return { kind: 'unknown', product: 'oracle' }
   const words = last.split(/[-_.]+/)
   if (words.some(word => TOOL_WORDS.has(word))) return undefined
   // A build of one's own (`acme/postgres-15-plv8`) keeps the server's name as a word.

@@ -1,11 +1,12 @@
 // Weighs all signals into the services of a repository: which servers it uses, and whether a developer's default
 // run needs them. Only what is started, or configured so that the program cannot do without, is required.
 import type { ComposePort } from './compose-ports.ts'
+import { chooseDatabases, STRENGTH } from './database-choice.ts'
 import type { Evidence, RepoFacts } from './facts.ts'
 import type { ServiceKind } from './images.ts'
 import { findMemoryDatabase } from './memory-database.ts'
 import { scopeOf } from './scope.ts'
-import type { Signal, SignalWeight } from './signals.ts'
+import type { Signal } from './signals.ts'
 import { clientSignals } from './signals-clients.ts'
 import { commandSignals } from './signals-commands.ts'
 import { composeSignals } from './signals-compose.ts'
@@ -14,8 +15,9 @@ import { defaultSignals } from './signals-defaults.ts'
 import { envSignals } from './signals-env.ts'
 import { frameworkSignals } from './signals-frameworks.ts'
 import { ormSignals } from './signals-orms.ts'
+import { readSignals } from './signals-reads.ts'
 import { settingSignals } from './signals-settings.ts'
-import { DATABASES, serviceKey } from './store-names.ts'
+import { DATABASES, RELATIONAL, serviceKey } from './store-names.ts'
 
 export interface Service {
   readonly kind: ServiceKind
@@ -33,15 +35,6 @@ export interface Service {
   readonly evidence: readonly Evidence[]
 }
 
-const STRENGTH: Readonly<Record<SignalWeight, number>> = {
-  run: 9,
-  fallback: 3,
-  named: 3,
-  code: 2,
-  ci: 2,
-  client: 1,
-  optional: 0,
-}
 const MAX_EVIDENCE = 12
 
 export function findServices(facts: RepoFacts): Service[] {
@@ -55,6 +48,7 @@ export function findServices(facts: RepoFacts): Service[] {
     ...settingSignals(facts),
     ...defaultSignals(facts),
     ...clientSignals(facts),
+    ...readSignals(facts),
   ].filter(isOfProgram)
   const groups = new Map<string, Signal[]>()
   for (const signal of signals) {
@@ -63,6 +57,7 @@ export function findServices(facts: RepoFacts): Service[] {
   }
   const required = chooseRequired(groups, findMemoryDatabase(facts) !== undefined)
   return [...groups]
+    .filter(([key, group]) => !isStrayClient(key, group, required))
     .map(([key, group]) => describe(group, required.get(key)))
     .sort(
       (a, b) => Number(a.need === 'optional') - Number(b.need === 'optional') || a.name.localeCompare(b.name),
@@ -73,6 +68,20 @@ export function findServices(facts: RepoFacts): Service[] {
 function isOfProgram(signal: Signal): boolean {
   const scope = scopeOf(signal.evidence.file)
   return scope !== 'aside' && (scope !== 'test' || signal.weight === 'ci' || signal.source === 'compose')
+}
+
+/** Beside the database that is needed, the mere client of another one is for imports, for tests, or forgotten. */
+function isStrayClient(
+  key: string,
+  group: readonly Signal[],
+  required: ReadonlyMap<string, string>,
+): boolean {
+  return (
+    DATABASES.has(key) &&
+    !required.has(key) &&
+    [...required.keys()].some(one => DATABASES.has(one)) &&
+    group.every(signal => signal.weight === 'client')
+  )
 }
 
 /** The kinds that a default run needs, each with the reason. */
@@ -88,18 +97,21 @@ function chooseRequired(
   chooseDatabases(groups, required, isInMemory)
   const all = [...groups.values()].flat()
   const isStartedBySomebody = all.some(signal => signal.source === 'compose' && signal.weight === 'run')
+  // Tests that are given several databases try all that the program could use.
+  const isMatrix = [...RELATIONAL].filter(key => groups.get(key)?.some(one => one.weight === 'ci')).length > 1
   const hasClients = all.some(signal => signal.weight === 'client' || signal.weight === 'code')
   for (const [key, group] of groups) {
     if (required.has(key) || DATABASES.has(key)) continue
     const weights = new Set(group.map(signal => signal.weight))
     // A compose file of the default run that leaves a server out has said that the run does without it.
     if (isStartedBySomebody) continue
+    const isInEffect = group.some(signal => signal.weight === 'named' && signal.inEffect)
     const isUsed = weights.has('code') || weights.has('client') || weights.has('named')
     if (weights.has('fallback') && (isUsed || !hasClients))
       required.set(key, 'production starts it, and the program uses it')
-    else if (weights.has('ci') && isUsed && (weights.has('client') || weights.has('code')))
+    else if (!isMatrix && weights.has('ci') && isUsed && (weights.has('client') || weights.has('code')))
       required.set(key, 'the tests are given one, and the program uses it')
-    else if (weights.has('named') && weights.has('code'))
+    else if (weights.has('named') && (weights.has('code') || (isInEffect && weights.has('client'))))
       required.set(key, 'the program is told where it is, and connects to it')
   }
   return required
@@ -113,62 +125,6 @@ function isSwitchedOff(group: readonly Signal[]): boolean {
     group.some(signal => signal.source === 'env' && signal.weight === 'optional') &&
     !group.some(signal => signal.weight === 'named')
   )
-}
-
-/** Of databases an app uses one: what is started or configured, else what most speaks for. */
-function chooseDatabases(
-  groups: ReadonlyMap<string, readonly Signal[]>,
-  required: Map<string, string>,
-  isInMemory: boolean,
-): void {
-  const chosen = [...required.keys()].filter(key => DATABASES.has(key))
-  if (isInMemory && chosen.length !== 1) {
-    // Several servers beside settings that need none: each is there to be tried.
-    for (const key of chosen) required.delete(key)
-    return
-  }
-  dropUnchosen(groups, required)
-  const startedServer = chosen.some(
-    key =>
-      key !== 'sqlite' &&
-      groups.get(key)?.some(signal => signal.weight === 'run' && signal.source !== 'framework'),
-  )
-  // A file is what settings fall back to; where a server is started, that is what the run uses.
-  const isExplicitFile = groups
-    .get('sqlite')
-    ?.some(signal => signal.weight === 'run' && signal.source === 'selector')
-  if (startedServer && !isExplicitFile) required.delete('sqlite')
-  if (chosen.length > 0) return
-  const scores = [...groups]
-    .filter(([key]) => DATABASES.has(key))
-    .map(([key, group]) => ({ key, score: scoreOf(group) }))
-    .sort((a, b) => b.score - a.score)
-  const best = scores[0]
-  if (best === undefined || best.score < 3) return
-  const equals = scores.filter(entry => entry.score === best.score)
-  if (equals.length > 1) {
-    // Several that nothing decides between: a tool that can use each of them. Only the file needs no server.
-    if (equals.some(entry => entry.key === 'sqlite'))
-      required.set('sqlite', 'the file that is used where no server is chosen')
-    return
-  }
-  required.set(best.key, 'the program is configured for it, and for no other as clearly')
-}
-
-/** Of several relational servers that are started, the one that a key chooses is the one that is used. */
-function dropUnchosen(groups: ReadonlyMap<string, readonly Signal[]>, required: Map<string, string>): void {
-  const relational = ['postgres', 'mysql', 'sqlite', 'sqlserver', 'oracle'].filter(key => required.has(key))
-  const isChosen = (key: string) =>
-    groups.get(key)?.some(signal => signal.source === 'selector' && signal.weight === 'run')
-  const isConfigured = (key: string) =>
-    groups.get(key)?.some(signal => signal.source === 'framework' && signal.weight === 'run')
-  if (!relational.some(isChosen)) return
-  for (const key of relational)
-    if (!isChosen(key) && (key === 'sqlite' || !isConfigured(key))) required.delete(key)
-}
-
-function scoreOf(group: readonly Signal[]): number {
-  return [...new Set(group.map(signal => signal.weight))].reduce((sum, weight) => sum + STRENGTH[weight], 0)
 }
 
 function describe(group: readonly Signal[], reason: string | undefined): Service {

@@ -19,7 +19,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   memcached:
     'memcached memjs pymemcache pylibmc python-memcached dalli github.com/bradfitz/gomemcache enyimmemcachedcore',
   rabbitmq:
-    'amqplib amqp-connection-manager rascal pika aio-pika kombu bunny sneakers github.com/rabbitmq/amqp091-go github.com/streadway/amqp lapin rabbitmq.client masstransit.rabbitmq php-amqplib/php-amqplib org.springframework.boot:spring-boot-starter-amqp broadway_rabbitmq',
+    'amqplib amqp-connection-manager rascal pika aio-pika bunny sneakers github.com/rabbitmq/amqp091-go github.com/streadway/amqp lapin rabbitmq.client masstransit.rabbitmq php-amqplib/php-amqplib org.springframework.boot:spring-boot-starter-amqp broadway_rabbitmq',
   kafka:
     'kafkajs node-rdkafka confluent-kafka kafka-python aiokafka ruby-kafka karafka github.com/segmentio/kafka-go github.com/ibm/sarama github.com/shopify/sarama github.com/twmb/franz-go rdkafka confluent.kafka org.springframework.kafka:spring-kafka org.apache.kafka:kafka-clients brod',
   nats: 'nats @nats-io/transport-node nats-py github.com/nats-io/nats.go async-nats nats.net nats.client gnat',
@@ -80,15 +80,35 @@ const CALLS: readonly (readonly [string, RegExp])[] = [
   ],
 ]
 
+/** Words of a package's name that say it speaks to a server, where no word says that it only stands in for one. */
+const CLIENT_WORD =
+  /^(redis|valkey|ioredis|memcached|bmemcached|rabbitmq|amqp|kafka|elasticsearch|opensearch|clickhouse|qdrant|mongodb|mongo|mysql|mariadb|postgresql|postgres|sqlite|sqlite3|minio|meilisearch|typesense|neo4j|weaviate|milvus)$/
+const STAND_IN =
+  /^(mock|mocks|fake|test|tests|testing|testcontainers|memory|embedded|stub|types|exporter|commander|instrumentation|opentelemetry|otel|sentry|datadog|parser|lint|eslint|prettier|lang|language|docs|backup|admin|viewer|emulator)$/
+
+function wordOfPackage(name: string): string | undefined {
+  const exact = byPackage.get(name)
+  if (exact !== undefined) return exact
+  const words = name.split(/[^a-z0-9]+/)
+  if (words.some(word => STAND_IN.test(word))) return undefined
+  return words
+    .find(word => CLIENT_WORD.test(word))
+    ?.replace(/^ioredis$/, 'redis')
+    .replace(/^bmem/, 'mem')
+}
+
 export function clientSignals(facts: RepoFacts): Signal[] {
   const clients = findDependencies(facts).flatMap(dependency => {
-    const identity = storeByWord(byPackage.get(dependency.name) ?? '')
-    if (identity === undefined || !isOwnFile(dependency.file)) return []
-    return signalAt(facts, dependency, {
-      ...identity,
-      source: 'manifest',
-      weight: 'client',
-      why: `${dependency.name} is a dependency`,
+    if (!isOwnFile(dependency.file)) return []
+    return [dependency.name, ...(dependency.extras ?? [])].flatMap(name => {
+      const identity = storeByWord(wordOfPackage(name) ?? '')
+      if (identity === undefined) return []
+      return signalAt(facts, dependency, {
+        ...identity,
+        source: 'manifest',
+        weight: 'client',
+        why: `${dependency.name} is a dependency`,
+      })
     })
   })
   return [...clients, ...[...facts.files.values()].flatMap(file => callsIn(facts, file))]

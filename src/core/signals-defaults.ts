@@ -3,15 +3,21 @@
 import { type FactFile, isSecretKey, lineAt, type RepoFacts } from './facts.ts'
 import { type Signal, signalAt } from './signals.ts'
 import { isOwnFile } from './signals-frameworks.ts'
-import { findStoreUrls, storeByKey, storeByWord } from './store-names.ts'
+import { findStoreUrls, keyWords, serviceKey, storeByKey, storeByWord } from './store-names.ts'
+import { findSwitches, isLeftOut } from './switches.ts'
 
+/** Laravel's own settings give an address for each driver that there is. */
+const LISTS_DRIVERS =
+  /(^|\/)config\/(cache|database|queue|session|broadcasting|filesystems|mail|scout|services)\.php$/
 const PROGRAM = /\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kts?|cs|php|exs?)$/
 const SETTINGS = /(^|\/)[\w-]*(settings|config|conf|constants|env)[\w-]*(\/[\w-]+)*\.(py|rb|[cm]?[jt]s|go)$/
 /** A function that is given a key and a default, in whatever language. */
 const LOOKUP =
-  /(?:getenv|environ\.get|\benv(?:\.\w+)?|ENV\.fetch|get_?env\w*|Get\w*|config|os\.environ\.setdefault|System\.get_env)\(\s*["'`]([A-Za-z][A-Za-z0-9_.]{2,})["'`]\s*,\s*(?:default\s*=\s*)?["'`]([^"'`\n]+)["'`]/gi
+  /(?:getenv|environ\.get|[sS]etDefault|\benv(?:\.\w+)?|ENV\.fetch|get_?env\w*|Get\w*|config|os\.environ\.setdefault|System\.get_env)\(\s*["'`]([A-Za-z][A-Za-z0-9_.]{2,})["'`]\s*,\s*(?:default\s*=\s*)?["'`]([^"'`\n]+)["'`]/gi
 const FALLBACK =
   /\b(?:process\.env|import\.meta\.env|Bun\.env|env)\.([A-Za-z][A-Za-z0-9_]{2,})\s*(?:\|\||\?\?)\s*["'`]([^"'`\n]+)["'`]/g
+/** `DatabaseType.setDefault("sqlite")`: the key is the object. */
+const OWN_DEFAULT = /\b([A-Za-z]\w{2,})\.[sS]etDefault\(\s*["'`]([^"'`\n]+)["'`]\s*\)/g
 const CONSTANT = /^([A-Z][A-Z0-9_]{3,})\s*(?::[^=\n]+)?=\s*["']([^"'\n]+)["']/gm
 const CHOICE =
   /(^|_)(DB|DATABASE|SQL|DATASOURCE)_?(TYPE|DRIVER|CLIENT|DIALECT|ENGINE|PROVIDER|CONNECTION|KIND|BACKEND)$/i
@@ -19,10 +25,17 @@ const CHOICE =
 export function defaultSignals(facts: RepoFacts): Signal[] {
   return [...facts.files.values()].flatMap(file => {
     if (!PROGRAM.test(file.path) || !isOwnFile(file.path)) return []
-    const patterns = SETTINGS.test(file.path) ? [LOOKUP, FALLBACK, CONSTANT] : [LOOKUP, FALLBACK]
+    const switches = findSwitches(file.text)
+    const patterns = [LOOKUP, FALLBACK, OWN_DEFAULT, ...(SETTINGS.test(file.path) ? [CONSTANT] : [])]
     return patterns.flatMap(pattern =>
       [...file.text.matchAll(pattern)].flatMap(match =>
-        defaultSignal(facts, file, match.index, match[1] as string, match[2] as string),
+        defaultSignal(facts, file, match.index, match[1] as string, match[2] as string).map(signal =>
+          LISTS_DRIVERS.test(file.path)
+            ? { ...signal, weight: 'optional' as const, why: `${file.path} names all drivers` }
+            : isLeftOut(switches, serviceKey(signal), match[1] as string)
+              ? { ...signal, weight: 'optional' as const, why: `${file.path} has it switched off` }
+              : signal,
+        ),
       ),
     )
   })
@@ -38,7 +51,7 @@ function defaultSignal(
   const start = file.text.lastIndexOf('\n', offset - 1) + 1
   if (isSecretKey(key) || /^\s*(#|\/\/|\*)/.test(file.text.slice(start, offset + 1))) return []
   const at = { file: file.path, line: lineAt(file.text, offset) }
-  if (CHOICE.test(key)) {
+  if (CHOICE.test(keyWords(key).join('_'))) {
     const chosen = storeByWord(value.split('.').at(-1) as string)
     return chosen === undefined
       ? []
@@ -65,6 +78,7 @@ function defaultSignal(
           ...identity,
           source: 'configuration',
           weight: 'named',
+          inEffect: true,
           why: `${key} points at it by default`,
           envKeys: [key],
         }),

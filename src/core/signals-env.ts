@@ -5,6 +5,7 @@ import type { ImageIdentity } from './images.ts'
 import { scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
 import { findStoreUrls, keyWords, serviceKey, storeByKey, storeByWord } from './store-names.ts'
+import { isLeftOut, readSwitch } from './switches.ts'
 
 export interface Selector {
   readonly category: string
@@ -25,6 +26,9 @@ export function envSignals(facts: RepoFacts): Signal[] {
 export function signalsOfEntries(facts: RepoFacts, file: EnvFile, chosen: SignalWeight): Signal[] {
   const selectors = selectorsOf(file)
   const decided = new Set(selectors.map(selector => selector.category))
+  const switches = file.entries.flatMap(entry =>
+    entry.commented ? [] : readSwitch(keyWords(entry.key), entry.value ?? ''),
+  )
   const choices = selectors.flatMap(selector =>
     selector.chosen === undefined
       ? []
@@ -49,7 +53,10 @@ export function signalsOfEntries(facts: RepoFacts, file: EnvFile, chosen: Signal
       {
         ...found.identity,
         source: 'env',
-        ...weigh(file, entry, found, selectors, decided),
+        ...(file.kind === 'example' ? {} : { inEffect: true as const }),
+        ...(isLeftOut(switches, serviceKey(found.identity), entry.key)
+          ? { weight: 'optional', why: `${entry.key} is there, and another key switches it off` }
+          : weigh(file, entry, found, selectors, decided)),
         envKeys: [entry.key],
       },
     )

@@ -1,10 +1,11 @@
 // Signals of structured settings: sections and keys of TOML, YAML, JSON and INI files that address a server or choose
 // one of several, as `[redis] host = …`, `database: {type: postgres}` or `redis_host = …`.
-import { type FactFile, findLine, isSecretKey, type RepoFacts } from './facts.ts'
+import { type FactFile, findLine, isSecretKey, nameOf, type RepoFacts } from './facts.ts'
 import { scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
 import { isOwnFile } from './signals-frameworks.ts'
-import { keyWords, storeByKey, storeByWord } from './store-names.ts'
+import { keyWords, serviceKey, storeByKey, storeByWord } from './store-names.ts'
+import { isLeftOut, readSwitch } from './switches.ts'
 
 const SETTINGS =
   /(^|\/)(?:[\w-]*(?:config|conf|settings|defaults?|app|local|dev|development|server)[\w.-]*)\.(?:toml|ya?ml|json5?|ini|conf|cfg|properties)$/i
@@ -18,11 +19,18 @@ const DATABASE_SECTION =
 export function settingSignals(facts: RepoFacts): Signal[] {
   return [...facts.files.values()].flatMap(file => {
     if (!SETTINGS.test(file.path) || NOT_SETTINGS.test(file.path) || scopeOf(file.path) === 'test') return []
-    const isSample = /(^|[.\-_])(sample|example|template|dist|default)s?[.\-_]/i.test(
-      file.path.split('/').at(-1) as string,
-    )
+    const isSample = /(^|[.\-_])(sample|example|template|dist|default)s?[.\-_]/i.test(nameOf(file.path))
+    const isCopied = /(^|[.\-_])(sample|example|template|dist)s?([.\-_]|$)/i.test(nameOf(file.path))
     if (!isOwnFile(file.path.replace(/[.\-_]?(sample|example|template|dist)s?/gi, ''))) return []
-    const found = leavesOf(facts, file).flatMap(leaf => signalOf(facts, file, leaf))
+    const leaves = leavesOf(facts, file)
+    const switches = leaves.flatMap(leaf => readSwitch(leaf.path.slice(-2).flatMap(keyWords), leaf.value))
+    const found = leaves.flatMap(leaf =>
+      signalOf(facts, file, leaf).map(signal => {
+        if (isLeftOut(switches, serviceKey(signal), leaf.path.join('_')))
+          return { ...signal, weight: 'optional' as const, why: `${file.path} has it switched off` }
+        return isCopied ? signal : { ...signal, inEffect: true as const }
+      }),
+    )
     // A sample of all settings names everything that is possible; only its choices say what is used.
     const kinds = new Set(found.map(signal => signal.kind))
     return isSample && kinds.size > 3 ? found.filter(signal => signal.source === 'selector') : found
@@ -71,7 +79,7 @@ function leavesOf(facts: RepoFacts, file: FactFile): Leaf[] {
   const leaves: Leaf[] = []
   const visit = (value: unknown, path: string[], lines: ReadonlyMap<string, number> | undefined) => {
     if (path.length > 5 || leaves.length > 2_000) return
-    if (typeof value === 'string' || typeof value === 'number') {
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
       const key = path.at(-1) ?? ''
       leaves.push({ path, value: String(value), line: lines?.get(path.join('/')) ?? findLine(file, key) })
     } else if (typeof value === 'object' && value !== null && !Array.isArray(value))

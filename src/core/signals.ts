@@ -30,6 +30,8 @@ export interface Signal {
   readonly weight: SignalWeight
   readonly why: string
   readonly evidence: Evidence
+  /** The address holds as it stands: a setting or a default of the program, not a sample that one may copy. */
+  readonly inEffect?: true
   /** The service's name in a compose file. */
   readonly name?: string
   readonly image?: string

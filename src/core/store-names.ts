@@ -4,7 +4,6 @@ import type { ImageIdentity, ServiceKind } from './images.ts'
 const WORDS: Readonly<Record<string, string>> = {
   'postgres:postgres':
     'postgres postgresql pgsql pg postgis psql postgresqldriver npgsql postgres-js node-postgres pglite neon pdo_pgsql postgresql_psycopg2 asyncpg psycopg psycopg2 pgx timescaledb',
-  'postgres:cockroachdb': 'cockroachdb',
   'mysql:mysql': 'mysql mysql2 mysqli pdo_mysql trilogy mysqldriver pymysql aiomysql mysqlclient planetscale',
   'mysql:mariadb': 'mariadb',
   'mongodb:mongodb': 'mongo mongodb mongoose mongodriver',
@@ -22,6 +21,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'sqlite:sqlite':
     'sqlite sqlite3 better-sqlite3 better-sqlite libsql pdo_sqlite sqlitedriver bettersqlitedriver aiosqlite spatialite turso',
   'unknown:sqlserver': 'sqlserver mssql sqlsrv tds',
+  'unknown:cockroachdb': 'cockroachdb cockroach',
   'unknown:oracle': 'oracle oracledb oci8',
   'unknown:neo4j': 'neo4j bolt',
   'unknown:cassandra': 'cassandra',
@@ -44,14 +44,15 @@ export function storeByWord(word: string): ImageIdentity | undefined {
   return byWord.get(word.trim().toLowerCase())
 }
 
-export const DATABASES: ReadonlySet<string> = new Set([
+/** Servers of which a program takes one in place of another. */
+export const RELATIONAL: ReadonlySet<string> = new Set([
   'postgres',
   'mysql',
-  'mongodb',
-  'sqlite',
   'sqlserver',
   'oracle',
+  'cockroachdb',
 ])
+export const DATABASES: ReadonlySet<string> = new Set([...RELATIONAL, 'mongodb', 'sqlite'])
 
 /** What one service of a repository is counted as: its kind, or its product where the kind is unknown. */
 export function serviceKey(identity: { readonly kind: ServiceKind; readonly product: string }): string {
@@ -106,6 +107,16 @@ const KEY_WORDS: Readonly<Record<string, string>> = {
   'clickhouse:clickhouse': 'clickhouse',
   'qdrant:qdrant': 'qdrant',
   'sqlite:sqlite': 'sqlite',
+  'unknown:meilisearch': 'meilisearch meili',
+  'unknown:typesense': 'typesense',
+  'unknown:neo4j': 'neo4j',
+  'unknown:weaviate': 'weaviate',
+  'unknown:milvus': 'milvus',
+  'unknown:chroma': 'chroma chromadb',
+  'unknown:influxdb': 'influxdb influx',
+  'unknown:surrealdb': 'surrealdb',
+  'unknown:cassandra': 'cassandra',
+  'unknown:temporal': 'temporal',
 }
 const byKeyWord = new Map<string, ImageIdentity>()
 for (const [key, names] of Object.entries(KEY_WORDS)) {
@@ -118,6 +129,13 @@ const ADDRESS =
 /** The server that a key's own name points at: `REDIS_HOST`, `MONGO_URI`, `PGHOST`. */
 export function storeByKey(key: string): ImageIdentity | undefined {
   const words = keyWords(key)
-  const named = words.map(word => byKeyWord.get(word)).find(entry => entry !== undefined)
+  const named = storeByName(words)
   return named !== undefined && words.some(word => ADDRESS.test(word)) ? named : undefined
+}
+
+/** The server that one of a key's words names, whatever the key says of it. */
+export function storeByName(words: readonly string[]): ImageIdentity | undefined {
+  // `ES_HOST` is the usual short name; anywhere else the two letters are a word of a language.
+  if (words[0] === 'es') return byKeyWord.get('elasticsearch')
+  return words.map(word => byKeyWord.get(word)).find(entry => entry !== undefined)
 }

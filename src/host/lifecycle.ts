@@ -25,7 +25,7 @@ import {
   snapshotRoot,
 } from './paths.ts'
 import { endLeftoverScript } from './process-group.ts'
-import { type Interrupts, requireUnixLineEnds, runScript } from './scripts.ts'
+import { type Interrupts, requireReadableScripts, runScript } from './scripts.ts'
 import { gatherAdapters, makeLauncher, newLogFile, scriptPidFile } from './snapshot.ts'
 
 /** What lifecycle commands need beyond a place: this program, and a way to tell the story. */
@@ -92,7 +92,7 @@ export function hasScript(stage: Stage, name: ScriptName): boolean {
 
 /** All scripts are read before the first one runs. */
 export function requireUsableScripts(stage: Stage, names: readonly ScriptName[]): void {
-  requireUnixLineEnds(
+  requireReadableScripts(
     names.filter(name => hasScript(stage, name)).map(name => join(stage.scriptsDir, `${name}.sh`)),
   )
 }

@@ -153,15 +153,27 @@ function followFile(file: string, onBytes: (bytes: Uint8Array) => void): { finis
   }
 }
 
-/** Refuses scripts that no interpreter would read: CRLF line ends. Called before anything runs. */
-export function requireUnixLineEnds(files: readonly string[]): void {
+/** Refuses scripts that their interpreter would not read as they are meant. Called before anything runs. */
+export function requireReadableScripts(files: readonly string[]): void {
   for (const file of files) {
-    if (!readFileSync(file, 'latin1').includes('\r\n')) continue
-    throw new PenvError({
-      code: 'SCRIPT_UNUSABLE',
-      message: `${file} has CRLF line ends, which its interpreter cannot read; nothing was run`,
-      hint: 'To keep git from converting it, run: echo "*.sh text eol=lf" >> .gitattributes && git add --renormalize .',
-      details: { script: file },
-    })
+    const text = readFileSync(file, 'latin1')
+    if (/\r\n|^#!.*\r/.test(text))
+      throw unreadableScript(
+        file,
+        'has CRLF line ends, which its interpreter cannot read',
+        'To keep git from converting it, run: echo "*.sh text eol=lf" >> .gitattributes && git add --renormalize .',
+      )
+    // The system looks for #! in the first two bytes, and would give the script to any shell.
+    if (text.startsWith('\xef\xbb\xbf'))
+      throw unreadableScript(file, 'begins with a byte order mark, which hides its first line')
   }
+}
+
+function unreadableScript(file: string, why: string, hint?: string): PenvError {
+  return new PenvError({
+    code: 'SCRIPT_UNUSABLE',
+    message: `${file} ${why}; nothing was run`,
+    ...(hint === undefined ? {} : { hint }),
+    details: { script: file },
+  })
 }

@@ -1,4 +1,4 @@
-// `penv down` and `penv list`: what is stopped and what stays; what is shown of all environments.
+// `penv down`: what is stopped and what stays.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -74,36 +74,6 @@ describe('down', () => {
 })
 
 describe('list', () => {
-  it('shows every environment of every repository, with its state, branch, ports and place', async () => {
-    const box = makeSandbox()
-    box.scripts({ 'provision.sh': `${PROVISION}[ ! -e broken ]\n` })
-    const [a, b, c] = [box.worktree('aa', 'feat/a'), box.worktree('bb tree', 'b'), box.worktree('cc')]
-    box.git(box.root, 'clone', '--quiet', box.main, join(box.root, 'second'))
-    const d = join(box.root, 'dd')
-    box.git(join(box.root, 'second'), 'worktree', 'add', '--quiet', '--detach', d)
-    await box.penv(a, ['up'], { stderr: 'any' })
-    box.write(b, { broken: '' })
-    expect((await box.run(['up'], { cwd: b })).exit).toBe(8)
-    await box.penv(c, ['get', 'index', 'redis', '3-3'])
-    await box.penv(d, ['up'], { stderr: 'any' })
-    rmSync(c, { recursive: true })
-    const { envs } = (await box.penv(box.main, ['list', '--json'])).json() as {
-      envs: Record<string, unknown>[]
-    }
-    const ports = { web: expect.any(Number) }
-    expect(envs).toMatchObject([
-      { root: a, state: 'ready', branch: 'feat/a', present: true, ports, running: null },
-      { root: b, state: 'failed', branch: 'b', present: true, ports },
-      { root: c, state: 'allocated', branch: 'cc', present: false, indexes: { redis: 3 } },
-      { root: d, state: 'ready', branch: '', present: true, ports, repo: join(box.root, 'second', '.git') },
-    ])
-    const rows = (await box.penv(d, ['list'])).stdout.trim().split('\n')
-    expect(rows[0]).toMatch(/^ID +STATE +BRANCH +PORTS +PATH$/)
-    expect(rows.slice(1)).toEqual([a, b, c, d].map(root => expect.stringContaining(root)))
-    expect(rows[3]).toMatch(/\(gone\)$/)
-    expect(rows[4]).toContain('(detached)')
-  })
-
   it('shows which command is running now', async () => {
     const box = makeSandbox()
     box.scripts({

@@ -87,6 +87,21 @@ describe('how a script is started', () => {
     expect(storyOf(box)).toEqual([])
   })
 
+  const UNREADABLE: [title: string, text: string, words: RegExp][] = [
+    ['a byte order mark', `\uFEFF#!/usr/bin/env bash\n${say('ran')}`, /byte order mark/],
+    ['a carriage return in its shebang', `#!/bin/sh\r${say('ran')}`, /CRLF/],
+    ['CRLF in one line only', `#!/bin/sh\n${say('ran')}:\r\n`, /CRLF/],
+  ]
+  it.each(UNREADABLE)('refuses a script with %s by name', async (_title, text, words) => {
+    const box = makeSandbox()
+    const tree = box.worktree('login')
+    box.write(tree, { '.preview/provision.sh': text })
+    const { exit, stdout } = await box.run(['up', '--json'], { cwd: tree })
+    expect(exit).toBe(8)
+    expect(errorOf(stdout)).toMatchObject({ code: 'SCRIPT_UNUSABLE', message: expect.stringMatching(words) })
+    expect(storyOf(box)).toEqual([])
+  })
+
   it.each(['ignore', 'pipe'] as const)(
     'answers a question at once with nothing, when stdin of penv is: %s',
     async stdin => {

@@ -249,13 +249,13 @@ describe('a destroy that was killed', () => {
   it('at any moment leaves nothing that the next one does not finish', async () => {
     const box = makeSandbox()
     box.scripts(SCRIPTS)
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < 6; round++) {
       const tree = box.worktree(`t${round}`)
       await upIn(box, tree)
       const child = box.start(['destroy'], { cwd: tree })
       const gone = ended(child)
       // Spread over the whole run, from its first instruction to its end.
-      const killer = setTimeout(() => child.kill('SIGKILL'), 60 + round * 25)
+      const killer = setTimeout(() => child.kill('SIGKILL'), 60 + round * 35)
       await gone
       clearTimeout(killer)
       await box.penv(tree, ['destroy'], { stderr: 'any' })

@@ -129,7 +129,6 @@ describe('a worktree keeps id, ports and names', () => {
     expect(status.branch).toBe(readBranch(box, place))
     expect(status.commit === '').toBe(status.branch !== '')
     expect(status.orphans).toEqual([])
-    await box.penv(place, ['up'], { stderr: 'any' })
     await box.penv(place, ['verify'], { stderr: 'any' })
     await box.penv(place, ['destroy'], { stderr: 'any' })
     expect(storyOf(box)).toEqual([`torn down ${before.id} at ${place}`])

@@ -1,5 +1,6 @@
 // Signals: the whole group of a script ends, the state says failed, the allocations stay, and the next run goes on.
 
+import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { isAlive, pause, pidOf, release, say, statusOf, storyOf } from '../support/lifecycle.ts'
 import { ended, makeSandbox, waitFor } from '../support/sandbox.ts'
@@ -160,5 +161,41 @@ describe('a time limit', () => {
     box.scripts({ 'provision.sh': `#!/bin/sh\nsleep 0.1\n` })
     const tree = box.worktree('login')
     await box.penv(tree, ['up', '--timeout', '99999999'], { stderr: /^penv: running [^\n]*\n$/ })
+  })
+})
+
+describe('a person at the terminal', () => {
+  const script = spawnSync('script', ['--version'], { encoding: 'utf8' })
+  // util-linux's; that of macOS and BSD has other options.
+  const hasScript = script.stdout?.includes('util-linux') === true
+  const note = hasScript ? '' : ' (not run: it takes util-linux’s script)'
+
+  it.runIf(hasScript)(`may answer a script that asks${note}`, () => {
+    const box = makeSandbox()
+    box.scripts({
+      'provision.sh': `#!/bin/sh\nprintf 'sure? ' >&2\nread -r answer\n${say('answer $answer')}`,
+    })
+    const tree = box.worktree('login')
+    const { status } = spawnSync('script', ['-qec', 'penv up', '/dev/null'], {
+      cwd: tree,
+      env: box.env,
+      input: 'yes\n',
+      encoding: 'utf8',
+    })
+    expect(status).toBe(0)
+    expect(storyOf(box)).toEqual(['answer yes'])
+  })
+
+  it.runIf(hasScript)(`is not asked when the answer is to be JSON${note}`, () => {
+    const box = makeSandbox()
+    box.scripts({ 'provision.sh': `#!/bin/sh\nread -r answer || ${say('nobody')}` })
+    const tree = box.worktree('login')
+    spawnSync('script', ['-qec', 'penv up --json', '/dev/null'], {
+      cwd: tree,
+      env: box.env,
+      input: 'yes\n',
+      encoding: 'utf8',
+    })
+    expect(storyOf(box)).toEqual(['nobody'])
   })
 })
