@@ -2,7 +2,8 @@
 
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import packageJson from '../package.json' with { type: 'json' }
-import { type Answer, type Context, type Flags, gatherContext } from './context.ts'
+import { COMMANDS, type CommandName, type Options } from './command-table.ts'
+import { type Answer, type Flags, gatherContext } from './context.ts'
 import { PenvError, usageError } from './errors.ts'
 import {
   asPenvError,
@@ -14,8 +15,6 @@ import {
   showScriptOutput,
 } from './output.ts'
 
-type Action = (context: Context, command: Command) => Promise<Answer>
-
 const COMMON: [flags: string, description: string][] = [
   ['--json', 'print exactly one JSON document on stdout'],
   ['-v, --verbose', 'tell more'],
@@ -23,153 +22,59 @@ const COMMON: [flags: string, description: string][] = [
   ['-f, --force', 'go on where penv would stop to be safe'],
 ]
 
-function build(run: (action: Action) => (...args: unknown[]) => Promise<void>): Command {
+type Run = (name: CommandName) => (...args: unknown[]) => Promise<void>
+
+function build(run: Run): Command {
   const program = withCommonFlags(new Command('penv'))
     .description('An isolated preview environment for every git worktree.')
     .version(packageJson.version, '-V, --version', 'print the version')
     .usage('[options] <command>')
     .enablePositionalOptions()
-
-  add(
-    program,
-    'id',
-    'print the id of this worktree',
-    run(async context => (await import('./commands/id.ts')).id(context)),
-  )
-  add(
-    program,
-    'is-worktree',
-    'exit 0 in a linked worktree, 1 elsewhere',
-    run(async context => (await import('./commands/is-worktree.ts')).isWorktree(context)),
-  )
-
-  const get = withCommonFlags(program.command('get')).description(
+  const get = withCommonFlags(new Command('get')).description(
     'print an allocated value, allocating it first where needed',
   )
-  const withGetOptions = (command: Command) =>
-    command
-      .addOption(new Option('--main <value>', 'what to print on the main checkout'))
-      .addOption(new Option('--export', 'print NAME=value lines for eval'))
-  withGetOptions(
-    add(
-      get,
-      'port <name...>',
-      'a port: <name...> [first-last]',
-      run(async (context, command) =>
-        (await import('./commands/get.ts')).getPort(context, command.args, command.opts()),
-      ),
-    ),
-  ).option('--renew', 'take another value')
-  withGetOptions(
-    add(
-      get,
-      'index <name...>',
-      'an index: <name...> <first-last>',
-      run(async (context, command) =>
-        (await import('./commands/get.ts')).getIndex(context, command.args, command.opts()),
-      ),
-    ),
+  const add = (name: CommandName, words: string, description: string): Command => {
+    const parent = name.startsWith('get ') ? get : program
+    const command = parent.command(`${name.replace('get ', '')} ${words}`.trim())
+    return withCommonFlags(command).description(description).action(run(name))
+  }
+
+  add('id', '', 'print the id of this worktree')
+  add('is-worktree', '', 'exit 0 in a linked worktree, 1 elsewhere')
+  program.addCommand(get)
+  addGetOptions(add('get port', '<name...>', 'a port: <name...> [first-last]')).option(
+    '--renew',
+    'take another value',
   )
+  addGetOptions(add('get index', '<name...>', 'an index: <name...> <first-last>'))
     .option('--renew', 'take another value')
     .option('--pool <pool>', 'numbers of another server', requireValue)
-  withGetOptions(
-    add(
-      get,
-      'name <suffix...>',
-      '<suffix>_<id>',
-      run(async (context, command) =>
-        (await import('./commands/get.ts')).getName(context, command.args, command.opts()),
-      ),
-    ),
-  ).option('--style <style>', 'snake or kebab', 'snake')
-
-  add(
-    program,
-    'env [pairs...]',
-    'merge KEY=VAL into .env.preview, or print it',
-    run(async (context, command) =>
-      (await import('./commands/env.ts')).env(context, command.args, command.opts()),
-    ),
+  addGetOptions(add('get name', '<suffix...>', '<suffix>_<id>')).option(
+    '--style <style>',
+    'snake or kebab',
+    'snake',
   )
+  add('env', '[pairs...]', 'merge KEY=VAL into .env.preview, or print it')
     .option('--unset <key>', 'remove a key', collect)
     .option('--export', 'print export lines for eval')
-  add(
-    program,
-    'exec <command...>',
-    'run a command with the variables of .env.preview',
-    run(async (context, command) => (await import('./commands/exec.ts')).exec(context, command.args)),
-  ).passThroughOptions()
-  add(
-    program,
-    'up',
-    'provision the environment of this worktree',
-    run(async (context, command) => (await import('./commands/up.ts')).up(context, optionsOf(command))),
-  )
+  add('exec', '<command...>', 'run a command with the variables of .env.preview').passThroughOptions()
+  add('up', '', 'provision the environment of this worktree')
     .option('--seed', 'run seed.sh too')
     .option('--no-migrate', 'tell the scripts to leave migrations out')
     .addOption(timeoutOption())
-  add(
-    program,
-    'verify',
-    'prove that the environment is isolated',
-    run(async (context, command) =>
-      (await import('./commands/verify.ts')).verify(context, optionsOf(command)),
-    ),
-  ).addOption(timeoutOption())
-  add(
-    program,
-    'down',
-    'stop what the environment runs',
-    run(async (context, command) => (await import('./commands/down.ts')).down(context, optionsOf(command))),
-  ).addOption(timeoutOption())
-  add(
-    program,
-    'destroy [id]',
-    'tear the environment down and release all that it holds',
-    run(async (context, command) =>
-      (await import('./commands/destroy.ts')).destroy(context, {
-        ...optionsOf(command),
-        id: chooseId(command),
-      }),
-    ),
-  )
+  add('verify', '', 'prove that the environment is isolated').addOption(timeoutOption())
+  add('down', '', 'stop what the environment runs').addOption(timeoutOption())
+  add('destroy', '[id]', 'tear the environment down and release all that it holds')
     .option('--id <id>', "another environment than this worktree's", requireValue)
     .option('--worktree', 'remove the worktree too')
     .addOption(timeoutOption())
-  add(
-    program,
-    'bootstrap',
-    'build the template that new environments are cloned from',
-    run(async (context, command) =>
-      (await import('./commands/bootstrap.ts')).bootstrap(context, optionsOf(command)),
-    ),
-  )
+  add('bootstrap', '', 'build the template that new environments are cloned from')
     .option('--drop', 'drop the templates of this repository')
     .addOption(timeoutOption())
-  add(
-    program,
-    'status',
-    'show the environment of this worktree',
-    run(async context => (await import('./commands/status.ts')).status(context)),
-  )
-  add(
-    program,
-    'list',
-    'show all environments of this machine',
-    run(async context => (await import('./commands/list.ts')).list(context)),
-  )
-  add(
-    program,
-    'doctor',
-    'tell what this repository is made of, and what stands in the way',
-    run(async context => (await import('./commands/doctor.ts')).doctor(context)),
-  )
-  add(
-    program,
-    'init',
-    'write .preview/ scripts from what is here, and wire agents and tools',
-    run(async (context, command) => (await import('./commands/init.ts')).init(context, command.opts())),
-  )
+  add('status', '', 'show the environment of this worktree')
+  add('list', '', 'show all environments of this machine')
+  add('doctor', '', 'tell what this repository is made of, and what stands in the way')
+  add('init', '', 'write .preview/ scripts from what is here, and wire agents and tools')
     .option('--dry-run', 'print a diff and write nothing')
     .option('--print <file>', 'print one file and write nothing', requireValue)
     .option(
@@ -179,22 +84,14 @@ function build(run: (action: Action) => (...args: unknown[]) => Promise<void>): 
     )
     .option('--agents <names>', 'auto, none, or names of tools to wire', requireValue)
     .option('--uninstall', 'take the wiring out again; scripts stay')
-  add(
-    program,
-    'session',
-    'tell an agent about the environment; for hooks',
-    run(async context => (await import('./commands/session.ts')).session(context)),
-  )
+  add('session', '', 'tell an agent about the environment; for hooks')
   return program
 }
 
-function add(
-  parent: Command,
-  name: string,
-  description: string,
-  action: (...args: unknown[]) => Promise<void>,
-): Command {
-  return withCommonFlags(parent.command(name)).description(description).action(action)
+function addGetOptions(command: Command): Command {
+  return command
+    .option('--main <value>', 'what to print on the main checkout')
+    .option('--export', 'print NAME=value lines for eval')
 }
 
 function withCommonFlags(command: Command): Command {
@@ -219,13 +116,12 @@ const timeoutOption = () =>
 // A timer above this fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** The options of a lifecycle command, with its time limit in milliseconds. */
-function optionsOf(command: Command) {
-  const options = command.opts<{ timeout?: number }>()
-  return {
-    ...options,
-    timeoutMs: options.timeout === undefined ? undefined : Math.min(options.timeout * 1000, LONGEST_TIMER_MS),
-  }
+/** The options as given, with a time limit in milliseconds. */
+function optionsOf(command: Command): Options {
+  const { timeout, ...options } = command.opts<{ timeout?: number }>()
+  return timeout === undefined
+    ? options
+    : { ...options, timeoutMs: Math.min(timeout * 1000, LONGEST_TIMER_MS) }
 }
 
 /** A flag counts wherever it stands: before or behind the command's name. */
@@ -249,22 +145,13 @@ function collect(value: string, previous: string[] = []): string[] {
   return [...previous, requireValue(value)]
 }
 
-function chooseId(command: Command): string | undefined {
-  const [word] = command.args
-  const { id } = command.opts<{ id?: string }>()
-  if (word !== undefined && id !== undefined) throw usageError(`two ids are given: "${word}" and "${id}"`)
-  const chosen = word ?? id
-  if (chosen === '') throw usageError('the id is empty', 'To see the ids, run: penv list')
-  return chosen
-}
-
 async function main(argv: readonly string[]): Promise<number> {
   // Known before parsing, so that a usage error is JSON too.
   const wantsJson = readsAsJson(argv)
   const state: { answer?: Answer; flags: Flags } = {
     flags: { json: wantsJson, verbose: false, quiet: false, force: false },
   }
-  const program = build(action => async (...args) => {
+  const program = build(name => async (...args) => {
     const command = args.at(-1) as Command
     const flags = readFlags(command)
     state.flags = flags
@@ -281,7 +168,7 @@ async function main(argv: readonly string[]): Promise<number> {
         if (!flags.quiet) showScriptOutput(bytes)
       },
     }
-    state.answer = await action(gatherContext(flags, tell), command)
+    state.answer = await COMMANDS[name](gatherContext(flags, tell), command.args, optionsOf(command))
   })
   try {
     await program.parseAsync(argv, { from: 'user' })
