@@ -46,6 +46,8 @@ const ownerOf: Record<string, string> = {
   execa: 'host/scripts.ts',
   'proper-lockfile': 'host/env-file.ts',
   dotenv: 'core/env-file.ts',
+  'jsonc-parser': 'core/wiring/json-document.ts',
+  'smol-toml': 'core/toml.ts',
   yaml: 'host/repo-facts.ts',
   picocolors: 'output.ts',
 }
@@ -60,7 +62,9 @@ describe('the source layout', () => {
   })
 
   it('gives each library one owner', () => {
-    const wrong = outer.filter(entry => entry.target in ownerOf && ownerOf[entry.target] !== entry.from)
+    const wrong = outer.filter(
+      entry => !entry.typeOnly && entry.target in ownerOf && ownerOf[entry.target] !== entry.from,
+    )
     expect(wrong).toEqual([])
   })
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { INSTRUCTIONS } from '../src/core/wiring-text.ts'
+import { INSTRUCTIONS } from '../src/core/wiring/wiring-text.ts'
 
 const skills = join(import.meta.dirname, '..', 'skills')
 const COMMANDS =

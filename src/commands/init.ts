@@ -3,8 +3,8 @@
 
 import { basename, join } from 'node:path'
 import type { Answer, Context } from '../context.ts'
+import { readInitSources } from '../core/init/init-sources.ts'
 import { type ComposeMode, composeInitScripts, type InitScripts } from '../core/init-scripts.ts'
-import { readInitSources } from '../core/init-sources.ts'
 import { describeStack } from '../core/stack.ts'
 import { parseAgents, planWiring, type WiringChange } from '../core/wiring.ts'
 import { PenvError, usageError } from '../errors.ts'

@@ -1,6 +1,6 @@
 // What doctor says of each thing that was looked at. Pure: facts in, findings out, each with its remedy.
 
-import { QUESTION_MARK } from './init-text.ts'
+import { QUESTION_MARK } from './init/init-text.ts'
 import type { Stack } from './stack.ts'
 import type { Verdict } from './verify-checks.ts'
 import type { WiringChange } from './wiring.ts'

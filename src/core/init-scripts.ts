@@ -1,11 +1,11 @@
 // Composes the scripts of `.preview/` from what was found: pure text, by the rules of the shell style. It chooses
 // between shared servers and a compose project for each environment, and says which and why. It invents no command.
 import { usageError } from '../errors.ts'
-import { composeOwnScripts } from './init-own.ts'
-import { composeSharedScripts } from './init-shared.ts'
-import { ADAPTERS } from './init-slices.ts'
-import type { InitSources } from './init-sources.ts'
-import { QUESTION_MARK } from './init-text.ts'
+import { composeOwnScripts } from './init/init-own.ts'
+import { composeSharedScripts } from './init/init-shared.ts'
+import { ADAPTERS } from './init/init-slices.ts'
+import type { InitSources } from './init/init-sources.ts'
+import { QUESTION_MARK } from './init/init-text.ts'
 import type { Stack } from './stack.ts'
 
 /** shared: a slice of one server for each environment. own: a compose project for each. */

@@ -1,8 +1,8 @@
 // Decides which integrations are wired and what becomes of each file. It must not touch the disk, and leaves
 // alone, with the reason, whatever it cannot change without loss.
 import { usageError } from '../errors.ts'
-import { findEvidence, isThere, type WiringFacts } from './wiring-facts.ts'
-import type { WiringOutcome, WiringStatus } from './wiring-outcome.ts'
+import { findEvidence, isThere, type WiringFacts } from './wiring/wiring-facts.ts'
+import type { WiringOutcome, WiringStatus } from './wiring/wiring-outcome.ts'
 import {
   AGENT_COMMANDS,
   AGENTS_FILE,
@@ -10,7 +10,7 @@ import {
   INSTRUCTIONS_NAME,
   INTEGRATIONS,
   type Integration,
-} from './wiring-table.ts'
+} from './wiring/wiring-table.ts'
 
 /** `auto`: what is in use here. Names: these, whether in use or not. */
 export type AgentSelection = 'auto' | 'none' | readonly string[]

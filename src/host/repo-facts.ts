@@ -1,13 +1,14 @@
 // Reads a repository into facts: listing, texts, parsed YAML, JSON and TOML, keys of env files. It runs nothing of
 // the repository, writes nothing, never keeps a value of a real .env file, and what cannot be read is a problem in
-// the facts, not an error. Owns the yaml and smol-toml libraries.
+// the facts, not an error. Owns the yaml library.
+
 import { realpathSync } from 'node:fs'
-import { parse as parseToml, TomlError } from 'smol-toml'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
-import { readEnvLines } from '../core/env-lines.ts'
-import type { EnvFile, FactFile, Problem, RepoFacts, YamlDocument } from '../core/facts.ts'
-import { parseLooseJson } from '../core/loose-json.ts'
-import { isEnvExample, type Reading, readingOf } from '../core/relevant.ts'
+import { readEnvLines } from '../core/stack/env-lines.ts'
+import type { EnvFile, FactFile, Problem, RepoFacts, YamlDocument } from '../core/stack/facts.ts'
+import { parseLooseJson } from '../core/stack/loose-json.ts'
+import { isEnvExample, type Reading, readingOf } from '../core/stack/relevant.ts'
+import { parseToml, tomlErrorLine } from '../core/toml.ts'
 import { readFactFile } from './repo-text.ts'
 import { type AskGit, listRepo } from './repo-walk.ts'
 
@@ -102,7 +103,8 @@ function collect(
     else got.toml.set(path, parseToml(text))
   } catch (error) {
     // The parsers' messages quote the text, which may hold a secret; only YAML's and the line are repeated.
-    const line = error instanceof TomlError ? { line: error.line } : {}
+    const at = tomlErrorLine(error)
+    const line = at === undefined ? {} : { line: at }
     const why = reading.as === 'yaml' ? `: ${firstLine(error)}` : ''
     got.problems.push({ file: path, ...line, reason: `not valid ${reading.as.toUpperCase()}${why}` })
   }

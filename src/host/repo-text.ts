@@ -2,7 +2,7 @@
 // pipe, a device or a link that leads out is never read, and turns every encoding into plain lines.
 import { closeSync, fstatSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
-import type { FactFile, Problem } from '../core/facts.ts'
+import type { FactFile, Problem } from '../core/stack/facts.ts'
 
 /**
  * The text of a regular file inside the root, or undefined: a link that leads out, a pipe, a binary.

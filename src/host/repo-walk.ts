@@ -2,7 +2,7 @@
 // and is bounded, so that a loop or a huge tree costs a bounded time.
 import { type Dirent, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { isComposePath, isEnvPath, isSkippedFolder } from '../core/relevant.ts'
+import { isComposePath, isEnvPath, isSkippedFolder } from '../core/stack/relevant.ts'
 
 /** Runs git in the checkout with its location variables scrubbed; undefined when git fails. */
 export type AskGit = (args: readonly string[]) => Promise<string | undefined>

@@ -20,8 +20,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
+import type { FileProblem, WiringFacts } from '../core/wiring/wiring-facts.ts'
 import { WIRING_PATHS, type WiringChange } from '../core/wiring.ts'
-import type { FileProblem, WiringFacts } from '../core/wiring-facts.ts'
 
 const MAX_BYTES = 1024 * 1024
 

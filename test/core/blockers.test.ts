@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RepoFacts } from '../../src/core/facts.ts'
+import type { RepoFacts } from '../../src/core/stack/facts.ts'
 import { describeStack } from '../../src/core/stack.ts'
 import { factsOf } from '../support/facts-of.ts'
 

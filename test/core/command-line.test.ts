@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countCommand, findSuffix, isOnlyCommand, suffixFor } from '../../src/core/command-line.ts'
+import { countCommand, findSuffix, isOnlyCommand, suffixFor } from '../../src/core/wiring/command-line.ts'
 
 describe('a call of penv in a command line', () => {
   it.each([

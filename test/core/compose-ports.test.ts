@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readComposePort } from '../../src/core/compose-ports.ts'
-import { interpolate } from '../../src/core/interpolate.ts'
+import { readComposePort } from '../../src/core/stack/compose-ports.ts'
+import { interpolate } from '../../src/core/stack/interpolate.ts'
 
 const known = new Map([
   ['SET', '7000'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readComposeFile } from '../../src/core/compose.ts'
-import { findComposeProjects } from '../../src/core/compose-standing.ts'
+import { readComposeFile } from '../../src/core/stack/compose.ts'
+import { findComposeProjects } from '../../src/core/stack/compose-standing.ts'
 import { factsOf } from '../support/facts-of.ts'
 
 const read = async (files: Record<string, string>, path = 'compose.yaml') =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { findEnvKeys } from '../../src/core/env-keys.ts'
-import { readEnvName } from '../../src/core/env-names.ts'
+import { findEnvKeys } from '../../src/core/stack/env-keys.ts'
+import { readEnvName } from '../../src/core/stack/env-names.ts'
 import { factsOf, manifest } from '../support/facts-of.ts'
 
 type Files = Record<string, string>

@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { readEnvLines } from '../../src/core/env-lines.ts'
-import { findLine, isSecretKey, lineAt, maskSecrets, resolveFrom, valueAt } from '../../src/core/facts.ts'
-import { parseLooseJson } from '../../src/core/loose-json.ts'
-import { isEnvExample, isEnvPath, readingOf } from '../../src/core/relevant.ts'
-import { scopeOf } from '../../src/core/scope.ts'
-import { findStoreUrls, storeByKey } from '../../src/core/store-names.ts'
+import { readEnvLines } from '../../src/core/stack/env-lines.ts'
+import {
+  findLine,
+  isSecretKey,
+  lineAt,
+  maskSecrets,
+  resolveFrom,
+  valueAt,
+} from '../../src/core/stack/facts.ts'
+import { parseLooseJson } from '../../src/core/stack/loose-json.ts'
+import { isEnvExample, isEnvPath, readingOf } from '../../src/core/stack/relevant.ts'
+import { scopeOf } from '../../src/core/stack/scope.ts'
+import { findStoreUrls, storeByKey } from '../../src/core/stack/store-names.ts'
 
 describe('masking', () => {
   it.each([

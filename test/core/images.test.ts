@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { identifyImage, imagePath } from '../../src/core/images.ts'
+import { identifyImage, imagePath } from '../../src/core/stack/images.ts'
 
 const identify = (image: string) => {
   const found = identifyImage(image)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { readInitSources } from '../../src/core/init/init-sources.ts'
 import { composeInitScripts, type InitOptions, type InitScripts } from '../../src/core/init-scripts.ts'
-import { readInitSources } from '../../src/core/init-sources.ts'
 import { describeStack } from '../../src/core/stack.ts'
 import { factsOf, manifest } from '../support/facts-of.ts'
 import { makeStubBox } from '../support/stub-scripts.ts'

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { editBlock, findBlocks, HASH_MARKS, HTML_MARKS, type Marks } from '../../src/core/marked-block.ts'
+import {
+  editBlock,
+  findBlocks,
+  HASH_MARKS,
+  HTML_MARKS,
+  type Marks,
+} from '../../src/core/wiring/marked-block.ts'
 
 const BODY = 'one\n\ntwo'
 const edit = (text: string | undefined, marks: Marks = HASH_MARKS) => editBlock(text, BODY, marks)

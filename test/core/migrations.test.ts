@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findMigrations, type Migration } from '../../src/core/migrations.ts'
+import { findMigrations, type Migration } from '../../src/core/stack/migrations.ts'
 import { factsOf, manifest } from '../support/facts-of.ts'
 
 type Files = Record<string, string>

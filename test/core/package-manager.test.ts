@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Ecosystem, findPackageManager } from '../../src/core/package-manager.ts'
+import { type Ecosystem, findPackageManager } from '../../src/core/stack/package-manager.ts'
 import { factsOf, manifest } from '../support/facts-of.ts'
 
 const rows: [

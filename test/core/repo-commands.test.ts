@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findRepoCommands } from '../../src/core/repo-commands.ts'
+import { findRepoCommands } from '../../src/core/stack/repo-commands.ts'
 import { factsOf, manifest } from '../support/facts-of.ts'
 
 async function commandsOf(files: Record<string, string>) {

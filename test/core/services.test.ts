@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { findServices } from '../../src/core/services.ts'
-import { serviceKey } from '../../src/core/store-names.ts'
+import { findServices } from '../../src/core/stack/services.ts'
+import { serviceKey } from '../../src/core/stack/store-names.ts'
 import { factsOf, manifest } from '../support/facts-of.ts'
 
 const required = async (files: Record<string, string>) =>

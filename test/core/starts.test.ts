@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isListenKey } from '../../src/core/listen-ports.ts'
-import { findStarts } from '../../src/core/starts.ts'
+import { isListenKey } from '../../src/core/stack/listen-ports.ts'
+import { findStarts } from '../../src/core/stack/starts.ts'
 import { factsOf, manifest } from '../support/facts-of.ts'
 
 type Files = Record<string, string>

@@ -10,8 +10,8 @@ import {
   t3Script,
   vscodeTask,
   wtCommands,
-} from '../../src/core/wiring-entries.ts'
-import { editJson, type JsonWants } from '../../src/core/wiring-json.ts'
+} from '../../src/core/wiring/wiring-entries.ts'
+import { editJson, type JsonWants } from '../../src/core/wiring/wiring-json.ts'
 import { jsonTexts, type Shape } from '../support/jsonc.ts'
 
 const parse = (text: string) => JSON.parse(text.replace(/^\uFEFF/, ''))

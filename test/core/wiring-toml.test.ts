@@ -6,8 +6,8 @@ import {
   conductorSettings,
   miseEnv,
   worktrunkHooks,
-} from '../../src/core/wiring-entries.ts'
-import { editToml, type TomlFile } from '../../src/core/wiring-toml.ts'
+} from '../../src/core/wiring/wiring-entries.ts'
+import { editToml, type TomlFile } from '../../src/core/wiring/wiring-toml.ts'
 
 const codex = codexEnvironment('shop')
 const kinds: [string, TomlFile, string[], string[]][] = [

@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { WiringFacts } from '../../src/core/wiring/wiring-facts.ts'
+import { INTEGRATIONS } from '../../src/core/wiring/wiring-table.ts'
+import { INSTRUCTIONS } from '../../src/core/wiring/wiring-text.ts'
 import {
   parseAgents,
   planWiring,
@@ -6,9 +9,6 @@ import {
   type WiringChange,
   type WiringOptions,
 } from '../../src/core/wiring.ts'
-import type { WiringFacts } from '../../src/core/wiring-facts.ts'
-import { INTEGRATIONS } from '../../src/core/wiring-table.ts'
-import { INSTRUCTIONS } from '../../src/core/wiring-text.ts'
 import { PenvError } from '../../src/errors.ts'
 
 interface Given {

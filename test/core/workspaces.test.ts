@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findWorkspaces, globToRegExp } from '../../src/core/workspaces.ts'
+import { findWorkspaces, globToRegExp } from '../../src/core/stack/workspaces.ts'
 import { factsOf } from '../support/facts-of.ts'
 
 const named = (name: string) => JSON.stringify({ name })

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, w
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { RepoFacts } from '../../src/core/facts.ts'
+import type { RepoFacts } from '../../src/core/stack/facts.ts'
 import { describeStack } from '../../src/core/stack.ts'
 import { readRepoFacts } from '../../src/host/repo-facts.ts'
 import type { AskGit } from '../../src/host/repo-walk.ts'

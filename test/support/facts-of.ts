@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { RepoFacts } from '../../src/core/facts.ts'
+import type { RepoFacts } from '../../src/core/stack/facts.ts'
 import { readRepoFacts } from '../../src/host/repo-facts.ts'
 
 export async function factsOf(files: Readonly<Record<string, string>>): Promise<RepoFacts> {

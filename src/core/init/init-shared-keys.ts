@@ -1,10 +1,10 @@
 // Which keys of the main checkout's env files an environment shares on purpose: the place and the account of shared
 // servers, mail catchers, and stores that the default run does not use. What it does not name, penv verify reports.
-import { readEnvName } from './env-names.ts'
+import { readEnvName } from '../stack/env-names.ts'
+import { keyWords } from '../stack/store-names.ts'
+import type { Stack } from '../stack.ts'
 import type { Slice } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
-import type { Stack } from './stack.ts'
-import { keyWords } from './store-names.ts'
 
 const PLACE = new Set(['host', 'hosts', 'port', 'user', 'password'])
 

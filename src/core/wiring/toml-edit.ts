@@ -1,6 +1,7 @@
 // Edits of TOML text that belongs to somebody else: one entry in, the same entry out.
 // It must never reprint the text: smol-toml says what it means, and all edits are by offset.
-import { parse, TomlError, type TomlTable, type TomlValue } from 'smol-toml'
+import type { TomlTable, TomlValue } from 'smol-toml'
+import { parseToml, tomlErrorLine } from '../toml.ts'
 import { countCommand, findSuffix, isOnlyCommand, suffixFor } from './command-line.ts'
 import { lineEndingOf } from './marked-block.ts'
 import { lineEnd, scanToml, type TomlPair } from './toml-scan.ts'
@@ -30,9 +31,10 @@ type Parsed = { root: TomlTable } | { problem: string }
 /** What the text means, or that it means nothing. */
 export function readToml(text: string): Parsed {
   try {
-    return { root: parse(text.replace(/^\uFEFF/, '')) }
+    return { root: parseToml(text.replace(/^\uFEFF/, '')) }
   } catch (error) {
-    const line = error instanceof TomlError ? ` in line ${error.line}` : ''
+    const at = tomlErrorLine(error)
+    const line = at === undefined ? '' : ` in line ${at}`
     return { problem: `not valid TOML${line}` }
   }
 }

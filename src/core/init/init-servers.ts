@@ -1,9 +1,9 @@
 // Composes servers.sh: where the shared servers are and with which account, in the variables that the adapters read.
 // The caller's environment goes first, then what the compose file or the env example says. No value is ever guessed.
 
+import type { EnvKey } from '../stack/env-keys.ts'
+import type { ServiceKind } from '../stack/images.ts'
 import { ACCOUNT_RULES, type AccountRule } from './account-rules.ts'
-import type { EnvKey } from './env-keys.ts'
-import type { ServiceKind } from './images.ts'
 import type { ComposeServer, InitSources, Setting } from './init-sources.ts'
 
 export interface ServerLines {

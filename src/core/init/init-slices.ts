@@ -1,8 +1,8 @@
 // Decides which slices of shared servers an environment takes, and which env keys belong to each.
-// What a key is set to is decided in core/init-values.ts.
-import type { EnvKey } from './env-keys.ts'
-import type { ServiceKind } from './images.ts'
-import type { Stack } from './stack.ts'
+// What a key is set to is decided in core/init/init-values.ts.
+import type { EnvKey } from '../stack/env-keys.ts'
+import type { ServiceKind } from '../stack/images.ts'
+import type { Stack } from '../stack.ts'
 
 export interface Slice {
   readonly kind: ServiceKind

@@ -1,5 +1,5 @@
 // A signal: one place of a repository that speaks of a server, with what it says about a developer's default run.
-// Signals are gathered by kind of source (core/signals-*.ts) and weighed together in core/services.ts.
+// Signals are gathered by kind of source (core/stack/signals-*.ts) and weighed together in core/stack/services.ts.
 import type { ComposePort } from './compose-ports.ts'
 import type { Evidence, RepoFacts } from './facts.ts'
 import { evidenceAt } from './facts.ts'

@@ -1,10 +1,10 @@
 // What init needs of the facts beyond the findings: the compose project of a developer's run with its credentials as
 // they are written, and the addresses that env examples give. It resolves nothing of a real .env file.
-import type { ComposePort } from './compose-ports.ts'
-import { findComposeProjects } from './compose-standing.ts'
-import { asRecord, folderOf, type RepoFacts, valueAt } from './facts.ts'
-import type { ServiceKind } from './images.ts'
-import { scopeOf } from './scope.ts'
+import type { ComposePort } from '../stack/compose-ports.ts'
+import { findComposeProjects } from '../stack/compose-standing.ts'
+import { asRecord, folderOf, type RepoFacts, valueAt } from '../stack/facts.ts'
+import type { ServiceKind } from '../stack/images.ts'
+import { scopeOf } from '../stack/scope.ts'
 
 /** A setting of a server: what is written, or the variable that holds it with what it is without. */
 export type Setting =

@@ -1,8 +1,8 @@
 // How a server of an environment's own compose project is addressed: the variables of the adapters with another port,
 // and the URL that keys are set to.
 
+import type { ServiceKind } from '../stack/images.ts'
 import { containerPort } from './account-rules.ts'
-import type { ServiceKind } from './images.ts'
 import type { OwnProject } from './init-compose.ts'
 import type { Slice } from './init-slices.ts'
 import type { ComposeServer, ComposeSource } from './init-sources.ts'

@@ -1,9 +1,10 @@
 // Composes what has to do with the schema: the block of provision.sh that migrates, bootstrap.sh, template.inputs.
+
+import type { Stack } from '../stack.ts'
 import type { Slice } from './init-slices.ts'
 import { callStep, installLines, migrationSteps, type Step, usedMigrations } from './init-steps.ts'
 import { header, scriptText, usedAssignments } from './init-text.ts'
 import { sliceValue } from './init-values.ts'
-import type { Stack } from './stack.ts'
 
 export function migrateBlock(stack: Stack, steps: readonly Step[], cloned: Slice | undefined): string[] {
   if (steps.length === 0) return []

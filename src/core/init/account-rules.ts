@@ -1,6 +1,6 @@
 // Which variables the adapters read for the place and the account of a server, and under which names images are given
 // the account. Defaults are those of the images themselves.
-import type { ServiceKind } from './images.ts'
+import type { ServiceKind } from '../stack/images.ts'
 
 export interface AccountRule {
   readonly port: number

@@ -1,7 +1,7 @@
 // What an env key is set to for a slice. A value is shell as it stands in a here-document or in double quotes: variables
 // of the script in it, and nothing else that the shell would take for its own.
-import type { EnvKey } from './env-keys.ts'
-import type { ServiceKind } from './images.ts'
+import type { EnvKey } from '../stack/env-keys.ts'
+import type { ServiceKind } from '../stack/images.ts'
 import type { Slice } from './init-slices.ts'
 
 const DATABASES = new Set<ServiceKind>(['postgres', 'mysql', 'mongodb'])

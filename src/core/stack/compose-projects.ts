@@ -1,5 +1,5 @@
 // Reads the compose projects of a repository: a base with its override, an overlay with what it lies over, and
-// the files that stand for themselves. Which of them is started is decided in core/compose-standing.ts.
+// the files that stand for themselves. Which of them is started is decided in core/stack/compose-standing.ts.
 import { type ComposeService, mergeServices, readComposeFile } from './compose.ts'
 import { folderOf, nameOf, type RepoFacts, resolveFrom } from './facts.ts'
 import { interpolate } from './interpolate.ts'
@@ -20,7 +20,7 @@ export interface ComposeProject {
 const BASE = /^(docker-)?compose\.ya?ml(\.(example|sample|dist|template))?$/i
 const OVERRIDE = /^(docker-)?compose\.override\.ya?ml$/i
 
-/** All compose projects; `standing` is set by core/compose-standing.ts. */
+/** All compose projects; `standing` is set by core/stack/compose-standing.ts. */
 export function readComposeProjects(facts: RepoFacts): ComposeProject[] {
   const projects = [...facts.yaml.keys()]
     .filter(path => !/(^|\/)\.(github|circleci|gitea|forgejo|woodpecker)\//.test(path))

@@ -1,6 +1,7 @@
 // Composes the scripts of an environment with a compose project of its own: servers on ports of their own, and volumes
-// that go with it. Text only: what is started is decided in core/init-compose.ts.
+// that go with it. Text only: what is started is decided in core/init/init-compose.ts.
 
+import type { Stack } from '../stack.ts'
 import { accountsOf, serversText } from './init-accounts.ts'
 import { migrateBlock } from './init-bootstrap.ts'
 import { type OwnProject, planOwnProject } from './init-compose.ts'
@@ -20,7 +21,6 @@ import {
   usedMigrations,
 } from './init-steps.ts'
 import { envBlock, header, question, quoteWord, saysFrom, scriptText } from './init-text.ts'
-import type { Stack } from './stack.ts'
 
 const PROJECT = 'project="preview-$PENV_ID"'
 /** Where no compose file is in sight, docker compose goes by the labels of the project alone. */

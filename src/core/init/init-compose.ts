@@ -1,8 +1,8 @@
 // Decides what a compose project of an environment's own needs: which services are started, on which ports, under
 // which variables, and what an override has to change so that two projects do not meet.
 
+import type { ComposePort } from '../stack/compose-ports.ts'
 import { containerPort } from './account-rules.ts'
-import type { ComposePort } from './compose-ports.ts'
 import type { ComposeServer, ComposeSource } from './init-sources.ts'
 
 export interface OwnPort {

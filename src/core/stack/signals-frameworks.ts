@@ -1,5 +1,5 @@
 // Signals of a framework's own configuration, which decides what an app cannot start without:
-// Rails, Laravel, Django, Phoenix, Spring. The configuration of ORMs is in core/signals-orms.ts.
+// Rails, Laravel, Django, Phoenix, Spring. The configuration of ORMs is in core/stack/signals-orms.ts.
 import { asRecord, type FactFile, filesMatching, findLine, lineAt, type RepoFacts, valueAt } from './facts.ts'
 import { scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'

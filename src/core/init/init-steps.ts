@@ -1,11 +1,12 @@
 // Which commands the scripts call: migrations and seeds of the databases that a default run uses, and the installs that
 // they need. A command is only called when it is known to work on the slice: what it would fall back to is main's.
+
+import type { Migration } from '../stack/migrations.ts'
+import type { PackageManager } from '../stack/package-manager.ts'
+import type { Stack } from '../stack.ts'
 import type { Slice } from './init-slices.ts'
 import { quoteWord } from './init-text.ts'
 import { sliceValue } from './init-values.ts'
-import type { Migration } from './migrations.ts'
-import type { PackageManager } from './package-manager.ts'
-import type { Stack } from './stack.ts'
 
 export interface Step {
   readonly folder: string

@@ -1,5 +1,7 @@
 // Composes the scripts of an environment that takes its slices of shared servers through the adapters.
-// Text only: what is taken, and under which keys, is decided in core/init-slices.ts and core/init-ports.ts.
+// Text only: what is taken, and under which keys, is decided in core/init/init-slices.ts and core/init/init-ports.ts.
+
+import type { Stack } from '../stack.ts'
 import { accountsOf, serversText } from './init-accounts.ts'
 import { bootstrapText, migrateBlock, templateInputs } from './init-bootstrap.ts'
 import { addressValues, planPorts } from './init-ports.ts'
@@ -17,7 +19,6 @@ import {
 } from './init-steps.ts'
 import { envBlock, header, question, saysFrom, scriptText, usedAssignments } from './init-text.ts'
 import { sliceValue } from './init-values.ts'
-import type { Stack } from './stack.ts'
 
 export function composeSharedScripts(stack: Stack, sources: InitSources): Map<string, string> {
   const slices = planSlices(stack)

@@ -1,10 +1,11 @@
 // Composes servers.sh from what is known of each server, and says when it is needed at all.
+
+import type { Stack } from '../stack.ts'
 import { isPlain, type ServerLines, serverLines } from './init-servers.ts'
 import type { Slice } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
 import { saysFrom, scriptText } from './init-text.ts'
 import { needsAccount } from './init-values.ts'
-import type { Stack } from './stack.ts'
 
 export function accountsOf(stack: Stack, slices: readonly Slice[], sources: InitSources): ServerLines {
   const all = slices

@@ -1,9 +1,10 @@
 // Decides which ports an environment takes for the programs that it starts, and which env keys carry them: those that
 // a program reads, and those whose example points at such a port.
+
+import type { ListenPort } from '../stack/listen-ports.ts'
+import type { Start } from '../stack/starts.ts'
 import { isSettable } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
-import type { ListenPort } from './listen-ports.ts'
-import type { Start } from './starts.ts'
 
 export interface PortPlan {
   /** The allocation's name. */
