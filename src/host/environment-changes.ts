@@ -4,7 +4,14 @@
 import { statSync } from 'node:fs'
 import { withReleased } from '../core/allocate.ts'
 import { bearId, decideIdentity, type Marker, recordOfMarker, type WorktreePaths } from '../core/identity.ts'
-import { type EnvironmentRecord, type Ledger, lookUp, withoutEntry, withRecord } from '../core/ledger.ts'
+import {
+  type EnvironmentRecord,
+  type Ledger,
+  lookUp,
+  recordsOf,
+  withoutEntry,
+  withRecord,
+} from '../core/ledger.ts'
 import { PenvError } from '../errors.ts'
 import { findByRun, isWorktreeOf, notAWorktree, reasonOf } from './environments.ts'
 import { locatePlace, readBranch } from './git.ts'
@@ -83,7 +90,10 @@ function commitAs<T>(
       return { ledger, value: undefined }
     const record =
       holder === undefined ? newRecord(marker, place, branch, now) : followWorktree(holder, place)
-    const prepared = record === holder ? ledger : withRecord(ledger, record)
+    const prepared =
+      record === holder
+        ? ledger
+        : withRecord(holder === undefined ? withoutFinished(ledger, place) : ledger, record)
     const result = transition(prepared, record)
     // A new record in which nothing was allocated is not worth a commit: a failed command leaves no trace.
     const isUnused = holder === undefined && result.ledger === prepared
@@ -148,10 +158,23 @@ export async function removeRecord(
 ): Promise<void> {
   await changeLedger(stateDir, before => {
     const record = lookUp(before.environments, id)
-    if (record?.nonce !== nonce) return { ledger: before, value: undefined }
-    const ledger = { ...before, environments: withoutEntry(before.environments, id) }
-    return { ledger: withReleased(ledger, id, Object.values(record.ports)), value: undefined }
+    return { ledger: record?.nonce === nonce ? withoutRecord(before, record) : before, value: undefined }
   })
+}
+
+function withoutRecord(ledger: Ledger, { id, ports }: EnvironmentRecord): Ledger {
+  const environments = withoutEntry(ledger.environments, id)
+  return withReleased({ ...ledger, environments }, id, Object.values(ports))
+}
+
+/**
+ * A new record begins where an earlier one may have been left by a destroy that was killed before its last step:
+ * torn down, its files and its marker gone. Nothing else would ever release it.
+ */
+function withoutFinished(ledger: Ledger, { root, gitDir }: WorktreePaths): Ledger {
+  return recordsOf(ledger)
+    .filter(record => record.tornDown && record.root === root && record.gitDir === gitDir)
+    .reduce(withoutRecord, ledger)
 }
 
 /**

@@ -4,6 +4,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { type EnvironmentRecord, withRecord } from '../../src/core/ledger.ts'
+import { findGitDirOf } from '../../src/host/git.ts'
+import { changeLedger } from '../../src/host/ledger-files.ts'
 import { findFreePorts, hasIpv6, hold } from '../support/free-ports.ts'
 import { makeSandbox, PROGRAM, type Sandbox } from '../support/sandbox.ts'
 import { ALICE, findUserObstacle, giveTo, publishProgram, runAs } from '../support/users.ts'
@@ -484,6 +487,23 @@ describe('a port that was given back', () => {
     await box.penv(a, ['destroy'], { stderr: 'any' })
     expect(await portOf(box, b, 'web', range)).not.toBe(old)
     expect(await portOf(box, c, 'web', range)).toBe(old)
+  })
+
+  it('is free for the next environment of the worktree though destroy was killed before its last step', async () => {
+    const box = makeSandbox()
+    const tree = box.worktree('a')
+    const port = await findFreePorts(1)
+    await portOf(box, tree, 'web', String(port))
+    const id = await idOf(box, tree)
+    // What such a kill leaves: a record that is torn down, and no marker any more.
+    await changeLedger(box.stateDir, ledger => {
+      const record = ledger.environments[id] as EnvironmentRecord
+      return { ledger: withRecord(ledger, { ...record, tornDown: true }), value: undefined }
+    })
+    rmSync(join(findGitDirOf(tree) as string, 'penv'))
+    expect(await portOf(box, tree, 'web', String(port))).toBe(port)
+    expect(Object.keys(box.ledger().environments)).toEqual([await idOf(box, tree)])
+    expect(await idOf(box, tree)).not.toBe(id)
   })
 
   it('comes back to the environment that is made again at the same place', async () => {

@@ -134,7 +134,7 @@ it(`${RUNS} kills at random moments lose nothing, damage nothing, and hold nothi
     ),
   )
   // A kill that comes too late proves nothing.
-  expect(kills.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(RUNS / 2)
+  expect(kills.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(RUNS / 3)
   for (const worker of workers) {
     await runWhole(worker, 'env', 2_000_000)
     expect(box.git(worker.tree, 'status', '--porcelain')).toBe('')
