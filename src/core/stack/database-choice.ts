@@ -31,6 +31,7 @@ export function chooseDatabases(
       key !== 'sqlite' &&
       groups.get(key)?.some(signal => signal.weight === 'run' && signal.source !== 'framework'),
   )
+  if (preferFileByDefault(groups, required)) return
   // A file is what settings fall back to; where a server is started, that is what the run uses.
   const isExplicitFile = groups
     .get('sqlite')
@@ -57,16 +58,49 @@ export function chooseDatabases(
   required.set(best.key, 'the program is configured for it, and for no other as clearly')
 }
 
-/** Of several relational servers that are started, the one that a key chooses is the one that is used. */
+/** A dev container is one way to work: outside it the program's own default holds, where that is a file. */
+function preferFileByDefault(
+  groups: ReadonlyMap<string, readonly Signal[]>,
+  required: Map<string, string>,
+): boolean {
+  const file = groups.get('sqlite')?.find(signal => signal.source === 'selector' && signal.inEffect)
+  const servers = [...required.keys()].filter(key => key !== 'sqlite' && DATABASES.has(key))
+  const isOnlyContained = servers.every(key =>
+    groups
+      .get(key)
+      ?.every(signal => signal.weight !== 'run' || signal.evidence.file.includes('.devcontainer/')),
+  )
+  if (file === undefined || servers.length === 0 || !isOnlyContained) return false
+  for (const key of servers) required.delete(key)
+  required.set('sqlite', file.why)
+  return true
+}
+
+/**
+ * Of several relational servers that are started, the one that a key chooses is the one that is used; where no key
+ * chooses, those that a program is told of. Where nothing speaks for any, they are there to try each.
+ */
 function dropUnchosen(groups: ReadonlyMap<string, readonly Signal[]>, required: Map<string, string>): void {
-  const relational = ['sqlite', ...RELATIONAL].filter(key => required.has(key))
-  const isChosen = (key: string) =>
-    groups.get(key)?.some(signal => signal.source === 'selector' && signal.weight === 'run')
+  const has = (key: string, test: (signal: Signal) => boolean | undefined) =>
+    groups.get(key)?.some(test) === true
+  const started = [...RELATIONAL].filter(key => required.has(key))
   const isConfigured = (key: string) =>
-    groups.get(key)?.some(signal => signal.source === 'framework' && signal.weight === 'run')
-  if (!relational.some(isChosen)) return
-  for (const key of relational)
-    if (!isChosen(key) && (key === 'sqlite' || !isConfigured(key))) required.delete(key)
+    has(key, signal => signal.source === 'framework' && signal.weight === 'run')
+  const isChosen = (key: string) =>
+    has(key, signal => signal.source === 'selector' && signal.weight === 'run')
+  if (['sqlite', ...started].some(key => required.has(key) && isChosen(key))) {
+    for (const key of ['sqlite', ...started])
+      if (!isChosen(key) && (key === 'sqlite' || !isConfigured(key))) required.delete(key)
+    return
+  }
+  if (started.length < 2) return
+  const isSpokenFor = (key: string) =>
+    isConfigured(key) || has(key, signal => signal.isReached || signal.weight === 'named')
+  const unclaimed = started.filter(key => !isSpokenFor(key))
+  // A program that could use each of them, or so many that it cannot need all.
+  const areAlternatives =
+    started.length > 2 || unclaimed.every(key => has(key, signal => signal.source !== 'compose'))
+  if (areAlternatives) for (const key of unclaimed) required.delete(key)
 }
 
 /** What a workflow starts decides only where there is nothing to decide: tests try all that the program can use. */

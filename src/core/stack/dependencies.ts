@@ -10,6 +10,8 @@ export interface Dependency {
   readonly version: string | undefined
   /** Parts that are asked for: `redis` of `celery[redis]`, `postgres` of a crate's features. */
   readonly extras?: readonly string[]
+  /** The manifest leaves it to whoever installs the program: an extra of Python's. */
+  readonly isChoice?: true
   /** The folder of the manifest. */
   readonly folder: string
   readonly file: string
@@ -80,11 +82,13 @@ function fromTables(
 /** The standard tables and those of Poetry, uv and PDM. */
 function fromPyproject(facts: RepoFacts, file: FactFile): Dependency[] {
   const parsed = facts.toml.get(file.path)
+  const choices = Object.values(asRecord(valueAt(parsed, 'project', 'optional-dependencies')) ?? {}).flat()
   const lists = [
     valueAt(parsed, 'project', 'dependencies'),
-    ...['project.optional-dependencies', 'dependency-groups', 'tool.pdm.dev-dependencies'].flatMap(table =>
+    ...['dependency-groups', 'tool.pdm.dev-dependencies'].flatMap(table =>
       Object.values(asRecord(valueAt(parsed, ...table.split('.'))) ?? {}),
     ),
+    choices,
     valueAt(parsed, 'tool', 'uv', 'dev-dependencies'),
   ]
   const poetry = valueAt(parsed, 'tool', 'poetry')
@@ -108,6 +112,7 @@ function fromPyproject(facts: RepoFacts, file: FactFile): Dependency[] {
         name: (match[1] as string).toLowerCase(),
         version: match[3],
         ...extrasOf(match[2]),
+        ...(choices.includes(one) ? { isChoice: true as const } : {}),
         folder: folderOf(file.path),
         file: file.path,
         line,

@@ -19,12 +19,13 @@ const ASIDE_FOLDERS = words(
   'example examples sample samples demo demos tutorial tutorials doc docs documentation website contrib fixtures fixture testdata benchmark benchmarks bench playground playgrounds snippets e2e-tests mocks __mocks__ templates_old archive archived legacy deprecated old_versions',
 )
 const TEST_FOLDERS = words(
-  'test tests spec specs __tests__ e2e testing integration-tests integration_tests acceptance androidtest',
+  'test tests spec specs __tests__ e2e testing integration-tests integration_tests acceptance androidtest playwright cypress',
 )
 const PRODUCTION_FOLDERS = words(
   'prod production release swarm k8s kubernetes helm charts chart terraform ansible kustomize manifests packaging',
 )
 const DEVELOPMENT_FOLDERS = words('.devcontainer dev devel develop development devenv local localdev')
+const PROGRAM = /\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kts?|cs|php|exs?)$/
 const ASIDE_WORDS = words(
   'example sample demo quickstart tutorial playground benchmark bench monitoring observability otel telemetry tracing logging metrics',
 )
@@ -46,8 +47,29 @@ export function scopeOf(path: string): Scope {
   const own = wordsOf(parts.at(-1) as string)
   for (const [scope, known] of WORDS) if (own.some(word => known.has(word))) return scope
   if (folders.some(folder => DEVELOPMENT_FOLDERS.has(folder))) return 'development'
-  if (folders.some(folder => PRODUCTION_FOLDERS.has(folder))) return 'production'
+  // A program draws charts and keeps manifests of its own; only what is deployed lies in such folders as YAML.
+  if (
+    folders.some(
+      folder =>
+        PRODUCTION_FOLDERS.has(folder) &&
+        !(/^(charts?|manifests|release|packaging)$/.test(folder) && PROGRAM.test(path)),
+    )
+  )
+    return 'production'
   return 'neutral'
+}
+
+/** Folders of programs that speak to other people's servers: importers, connectors of an automation or analysis tool. */
+const INTEGRATION_FOLDER =
+  /^((data[-_]?)?(integrations?|connectors?|importers?|exporters?|sources|destinations|warehouse)|pieces|blocks|nodes(-base)?|engine_specs|db_engine_specs|vdb|vector_?stores|import_scripts|bulk_import|(data_)?imports?)$/
+
+/** Whether what a file speaks to is what its users have, and not what the program needs. */
+export function isIntegration(path: string): boolean {
+  return path
+    .toLowerCase()
+    .split('/')
+    .slice(0, -1)
+    .some(folder => INTEGRATION_FOLDER.test(folder))
 }
 
 /** Whether a compose file's name speaks of something beside the app: a demo, monitoring. */

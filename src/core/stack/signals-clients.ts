@@ -2,9 +2,10 @@
 // A client alone is no need: a tool that can read ten databases uses one.
 import { findDependencies } from './dependencies.ts'
 import { type FactFile, lineAt, type RepoFacts } from './facts.ts'
+import { isIntegration } from './scope.ts'
 import { type Signal, signalAt } from './signals.ts'
 import { isOwnFile } from './signals-frameworks.ts'
-import { storeByWord } from './store-names.ts'
+import { serviceKey, storeByWord } from './store-names.ts'
 
 /** Names of packages in all ecosystems, whole. */
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -97,20 +98,28 @@ function wordOfPackage(name: string): string | undefined {
     .replace(/^bmem/, 'mem')
 }
 
+/** So many kinds to choose from are those that a tool can read, of which it needs none. */
+const MANY_CHOICES = 4
+
 export function clientSignals(facts: RepoFacts): Signal[] {
-  const clients = findDependencies(facts).flatMap(dependency => {
-    if (!isOwnFile(dependency.file)) return []
+  const asked = findDependencies(facts).flatMap(dependency => {
+    if (!isOwnFile(dependency.file) || isIntegration(dependency.file)) return []
     return [dependency.name, ...(dependency.extras ?? [])].flatMap(name => {
       const identity = storeByWord(wordOfPackage(name) ?? '')
-      if (identity === undefined) return []
-      return signalAt(facts, dependency, {
+      return identity === undefined ? [] : [{ dependency, identity }]
+    })
+  })
+  const choices = new Set(asked.filter(one => one.dependency.isChoice).map(one => serviceKey(one.identity)))
+  const clients = asked
+    .filter(one => !one.dependency.isChoice || choices.size < MANY_CHOICES)
+    .map(({ dependency, identity }) =>
+      signalAt(facts, dependency, {
         ...identity,
         source: 'manifest',
         weight: 'client',
         why: `${dependency.name} is a dependency`,
-      })
-    })
-  })
+      }),
+    )
   return [...clients, ...[...facts.files.values()].flatMap(file => callsIn(facts, file))]
 }
 
@@ -120,7 +129,7 @@ function callsIn(facts: RepoFacts, file: FactFile): Signal[] {
     !isOwnFile(file.path)
   )
     return []
-  if (/(^|\/)(migrations?|alembic|seeds?)\//.test(file.path)) return []
+  if (/(^|\/)(migrations?|alembic|seeds?)\//.test(file.path) || isIntegration(file.path)) return []
   return CALLS.flatMap(([word, call]) => {
     const match = call.exec(file.text)
     const identity = storeByWord(word)

@@ -5,7 +5,7 @@ import { folderOf, isSecretKey, type RepoFacts } from './facts.ts'
 import { type ImageIdentity, imagePath } from './images.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
 import { signalsOfEntries } from './signals-env.ts'
-import { DATABASES, RELATIONAL, serviceKey } from './store-names.ts'
+import { DATABASES, serviceKey } from './store-names.ts'
 
 export function composeSignals(facts: RepoFacts): Signal[] {
   // An example beside the program is somebody else's stack.
@@ -13,10 +13,16 @@ export function composeSignals(facts: RepoFacts): Signal[] {
   const asked = askedProfiles(facts)
   return projects.flatMap(project => {
     const active = activeProfiles(project, asked)
-    const others = new Set([...alternativesIn(projects, project), ...vendorsIn(project)])
+    const others = alternativesIn(projects, project)
     return [...project.services.values()].flatMap(service => {
       const identity = service.identity ?? identifyByVolume(service)
       if (identity === undefined) return programSignals(facts, project, service)
+      // What waits for a name among the servers of tests is a part of some of the tests.
+      if (project.standing === 'test' && service.profiles.length > 0) return []
+      const reaching = keysThatReach(project, service.name)
+      const isAwaited = [...project.services.values()].some(
+        one => one.identity === undefined && one.dependsOn.includes(service.name),
+      )
       const [weight, why] = weigh(project, service, active, others.has(serviceKey(identity)))
       return signalAt(
         facts,
@@ -29,7 +35,8 @@ export function composeSignals(facts: RepoFacts): Signal[] {
           name: service.name,
           ...(service.image === undefined ? {} : { image: service.image }),
           ports: service.ports,
-          envKeys: keysThatReach(project, service.name),
+          envKeys: reaching,
+          ...(reaching.length > 0 || isAwaited ? { isReached: true as const } : {}),
         },
       )
     })
@@ -95,20 +102,6 @@ function askedProfiles(facts: RepoFacts): Set<string> {
         for (const match of line.matchAll(/--profile[=\s]+["']?([\w.-]+)/g)) asked.add(match[1] as string)
   }
   return asked
-}
-
-/** Databases of which one file starts three or more and points no program at: it is there to try each of them. */
-function vendorsIn(project: RankedProject): Set<string> {
-  const relational = [...project.services.values()].filter(
-    ({ identity }) => identity !== undefined && RELATIONAL.has(serviceKey(identity)),
-  )
-  const kinds = new Set(relational.map(({ identity }) => serviceKey(identity as ImageIdentity)))
-  const isReached = relational.some(
-    ({ name }) =>
-      keysThatReach(project, name).length > 0 ||
-      [...project.services.values()].some(service => service.dependsOn.includes(name)),
-  )
-  return kinds.size > 2 && !isReached ? kinds : new Set()
 }
 
 /** Files of one folder that each start another database are choices, of which nobody takes all. */

@@ -1,7 +1,7 @@
 // Signals of addresses: URLs of servers in settings, task files and program text, and .NET connection strings.
 // An address says what the program is told to reach, not that anybody starts it.
 import { type FactFile, lineAt, type RepoFacts } from './facts.ts'
-import { scopeOf } from './scope.ts'
+import { isIntegration, scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
 import { isOwnFile } from './signals-frameworks.ts'
 import { findStoreUrls, storeByWord } from './store-names.ts'
@@ -22,7 +22,7 @@ export function configurationSignals(facts: RepoFacts): Signal[] {
     if (NOT_SETTINGS.test(file.path) || composeFiles.has(file.path) || isLockFile(file.path)) return []
     const scope = scopeOf(file.path)
     // What tests and examples point at says nothing about the program.
-    if (scope === 'test' || scope === 'aside') return []
+    if (scope === 'test' || scope === 'aside' || isIntegration(file.path)) return []
     const isSettings = SETTINGS.test(file.path)
     const isOwn = isOwnFile(file.path) && !isOtherProfile(file.path)
     const urls = findStoreUrls(file.text).flatMap(url => {
@@ -73,11 +73,22 @@ function isPattern(url: string): boolean {
 const CONNECTION =
   /"([\w:.-]*)"\s*:\s*"((?:Host|Server|Data Source|DataSource|Filename|User ID|Username|Database|localhost)[^"]*)"/gi
 
+/** A section of a server's name, with the string in it: its value may be filled in later. */
+const STORE_SECTION = /"(\w+)"\s*:\s*\{[^{}]*?"connectionString"\s*:/gi
+
 /** `Host=…;Database=…` is Npgsql's way, `Server=…;Uid=…` MySQL's, `Data Source=app.db` SQLite's, the rest SQL Server's. */
 function connectionStrings(facts: RepoFacts, file: FactFile, isOwn: boolean): Signal[] {
   if (!/(^|\/)appsettings[\w.]*\.json$/i.test(file.path)) return []
   const isDefault = isOwn && /(^|\/)appsettings(\.Development|\.Local)?\.json$/i.test(file.path)
-  return [...file.text.matchAll(CONNECTION)].flatMap(match => {
+  const sections = [...file.text.matchAll(STORE_SECTION)].flatMap(match => {
+    const identity = storeByWord((match[1] as string).toLowerCase())
+    if (identity === undefined || isCommentedOut(file, match.index)) return []
+    const at = { file: file.path, line: lineAt(file.text, match.index) }
+    const weight: SignalWeight = isDefault ? 'named' : 'optional'
+    const why = `the section ${match[1]} has a connection string`
+    return signalAt(facts, at, { ...identity, source: 'configuration', weight, why })
+  })
+  const strings = [...file.text.matchAll(CONNECTION)].flatMap(match => {
     const [, key, value] = match as unknown as [string, string, string]
     const identity = storeByWord(wordOf(key, value) ?? '')
     if (identity === undefined || isCommentedOut(file, match.index)) return []
@@ -93,6 +104,7 @@ function connectionStrings(facts: RepoFacts, file: FactFile, isOwn: boolean): Si
       },
     )
   })
+  return [...strings, ...sections]
 }
 
 function wordOf(key: string, value: string): string | undefined {

@@ -10,7 +10,8 @@ import { findSwitches, isLeftOut } from './switches.ts'
 const LISTS_DRIVERS =
   /(^|\/)config\/(cache|database|queue|session|broadcasting|filesystems|mail|scout|services)\.php$/
 const PROGRAM = /\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kts?|cs|php|exs?)$/
-const SETTINGS = /(^|\/)[\w-]*(settings|config|conf|constants|env)[\w-]*(\/[\w-]+)*\.(py|rb|[cm]?[jt]s|go)$/
+const SETTINGS =
+  /(^|\/)[\w-]*(settings|config|conf|constants|env)[\w.-]*(\/[\w-]+)*\.(py|rb|[cm]?[jt]s|go|rs)$/
 /** A function that is given a key and a default, in whatever language. */
 const LOOKUP =
   /(?:getenv|environ\.get|[sS]etDefault|\benv(?:\.\w+)?|ENV\.fetch|get_?env\w*|Get\w*|config|os\.environ\.setdefault|System\.get_env)\(\s*["'`]([A-Za-z][A-Za-z0-9_.]{2,})["'`]\s*,\s*(?:default\s*=\s*)?["'`]([^"'`\n]+)["'`]/gi
@@ -18,7 +19,15 @@ const FALLBACK =
   /\b(?:process\.env|import\.meta\.env|Bun\.env|env)\.([A-Za-z][A-Za-z0-9_]{2,})\s*(?:\|\||\?\?)\s*["'`]([^"'`\n]+)["'`]/g
 /** `DatabaseType.setDefault("sqlite")`: the key is the object. */
 const OWN_DEFAULT = /\b([A-Za-z]\w{2,})\.[sS]etDefault\(\s*["'`]([^"'`\n]+)["'`]\s*\)/g
+/** Settings classes: `@Env('DB_TYPE') type: DbType = 'sqlite'` by its variable, `redis_host: str = "localhost"` by its name. */
+const DECORATED =
+  /@\w+\(\s*["'`]([A-Z][A-Z0-9_]{2,})["'`][^)\n]*\)\s+(?:(?:public|private|readonly)\s+)*\w+\s*:[^=\n;]+=\s*["'`]([^"'`\n]+)["'`]/g
+const FIELD =
+  /^[ \t]+([a-z][a-z0-9_]{2,})\s*:\s*[\w[\]., |]+=\s*(?:Field\(\s*(?:default\s*=\s*)?)?["']([^"'\n]+)["']/gm
 const CONSTANT = /^([A-Z][A-Z0-9_]{3,})\s*(?::[^=\n]+)?=\s*["']([^"'\n]+)["']/gm
+/** `database_url: …, format!("{}/db.sqlite3")`: a file where the database is said to be. */
+const FILE_PLACE =
+  /\b(\w*(?:database|db)_?(?:url|uri|path|file|name)\w*)\b[^\n"'`]{0,80}["'`]([^"'`\n]*\.(?:db|sqlite3?))["'`]/gi
 const CHOICE =
   /(^|_)(DB|DATABASE|SQL|DATASOURCE)_?(TYPE|DRIVER|CLIENT|DIALECT|ENGINE|PROVIDER|CONNECTION|KIND|BACKEND)$/i
 
@@ -26,7 +35,9 @@ export function defaultSignals(facts: RepoFacts): Signal[] {
   return [...facts.files.values()].flatMap(file => {
     if (!PROGRAM.test(file.path) || !isOwnFile(file.path)) return []
     const switches = findSwitches(file.text)
-    const patterns = [LOOKUP, FALLBACK, OWN_DEFAULT, ...(SETTINGS.test(file.path) ? [CONSTANT] : [])]
+    const patterns = [LOOKUP, FALLBACK, OWN_DEFAULT, DECORATED]
+    if (SETTINGS.test(file.path)) patterns.push(CONSTANT, FILE_PLACE)
+    if (file.path.endsWith('.py') && file.text.includes('BaseSettings')) patterns.push(FIELD)
     return patterns.flatMap(pattern =>
       [...file.text.matchAll(pattern)].flatMap(match =>
         defaultSignal(facts, file, match.index, match[1] as string, match[2] as string).map(signal =>
@@ -60,11 +71,24 @@ function defaultSignal(
             ...chosen,
             source: 'selector',
             weight: 'named',
+            inEffect: true,
             why: `${key} chooses it by default`,
             envKeys: [key],
           }),
         ]
   }
+  if (/\.(db|sqlite3?)$/.test(value) && /database|db/i.test(key))
+    return [
+      signalAt(facts, at, {
+        kind: 'sqlite',
+        product: 'sqlite',
+        source: 'configuration',
+        weight: 'named',
+        inEffect: true,
+        why: `${key} is a file by default`,
+        envKeys: [key],
+      }),
+    ]
   // A URL is found by itself, with all other URLs.
   const identity = findStoreUrls(value).length > 0 ? undefined : storeByKey(key)
   const isPlace =

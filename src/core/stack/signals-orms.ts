@@ -3,7 +3,7 @@
 import { type FactFile, filesMatching, findLine, lineAt, type RepoFacts, valueAt } from './facts.ts'
 import type { Signal } from './signals.ts'
 import { isOwnFile, wordSignal } from './signals-frameworks.ts'
-import { storeByWord } from './store-names.ts'
+import { DATABASES, serviceKey, storeByWord } from './store-names.ts'
 
 interface Rule {
   readonly files: RegExp
@@ -12,6 +12,8 @@ interface Rule {
   /** The first group is the word that names the database. */
   readonly word: RegExp
   readonly why: string
+  /** Several in one file are branches of a condition; elsewhere the first one is the default run's. */
+  readonly isChoice?: true
 }
 
 const RULES: readonly Rule[] = [
@@ -88,6 +90,7 @@ const RULES: readonly Rule[] = [
     files: /\.cs$/,
     word: /\.Use(Npgsql|SqlServer|Sqlite|MySql|MySQL|Oracle|MongoDB|CosmosDb)\(/,
     why: 'the DbContext uses it',
+    isChoice: true,
   },
   {
     files: /\.(kt|java|scala|conf|clj)$/,
@@ -110,14 +113,26 @@ export function ormSignals(facts: RepoFacts): Signal[] {
 function ruleSignals(facts: RepoFacts, files: readonly FactFile[], rule: Rule): Signal[] {
   const found = files.flatMap(file => {
     if (!rule.files.test(file.path) || (rule.needs !== undefined && !rule.needs.test(file.text))) return []
-    const match = rule.word.exec(file.text)
-    if (match === null || storeByWord(match[1] as string) === undefined) return []
-    return [{ file, word: match[1] as string, line: lineAt(file.text, match.index + match[0].length) }]
+    const matches = [...file.text.matchAll(new RegExp(rule.word, `${rule.word.flags}g`))]
+    return (rule.isChoice ? matches : matches.slice(0, 1)).flatMap(match => {
+      const word = match[1] as string
+      if (storeByWord(word) === undefined) return []
+      return [{ file, word, line: lineAt(file.text, match.index + match[0].length) }]
+    })
   })
   const kinds = new Set(found.map(entry => storeByWord(entry.word)?.kind))
   return found.flatMap(({ file, word, line }) =>
-    wordSignal(facts, file, line, word, rule.why, kinds.size > 1 ? 'code' : 'run'),
+    wordSignal(facts, file, line, word, rule.why, kinds.size > 1 || isBranch(file, word) ? 'code' : 'run'),
   )
+}
+
+/** The file compares with the name of another database: what was found is one of its branches. */
+function isBranch(file: FactFile, word: string): boolean {
+  const own = storeByWord(word)?.kind
+  return [...file.text.matchAll(/(?:\bcase|[=!]==?)\s*["'`]([\w-]+)["'`]/g)].some(match => {
+    const other = storeByWord(match[1] as string)
+    return other !== undefined && other.kind !== own && DATABASES.has(serviceKey(other))
+  })
 }
 
 function sequelizeJson(facts: RepoFacts): Signal[] {

@@ -37,6 +37,8 @@ export interface Signal {
   readonly image?: string
   readonly ports?: readonly ComposePort[]
   readonly envKeys?: readonly string[]
+  /** Compose only: a program of the same file is pointed at it, or waits for it. */
+  readonly isReached?: true
 }
 
 /** A signal with evidence at a line of a file. */

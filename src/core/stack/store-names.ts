@@ -3,7 +3,7 @@ import type { ImageIdentity, ServiceKind } from './images.ts'
 
 const WORDS: Readonly<Record<string, string>> = {
   'postgres:postgres':
-    'postgres postgresql pgsql pg postgis psql postgresqldriver npgsql postgres-js node-postgres pglite neon pdo_pgsql postgresql_psycopg2 asyncpg psycopg psycopg2 pgx timescaledb',
+    'postgres postgresql postgresdb pgsql pg postgis psql postgresqldriver npgsql postgres-js node-postgres pglite neon pdo_pgsql postgresql_psycopg2 asyncpg psycopg psycopg2 pgx timescaledb',
   'mysql:mysql': 'mysql mysql2 mysqli pdo_mysql trilogy mysqldriver pymysql aiomysql mysqlclient planetscale',
   'mysql:mariadb': 'mariadb',
   'mongodb:mongodb': 'mongo mongodb mongoose mongodriver',
