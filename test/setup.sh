@@ -103,6 +103,18 @@ install_s3rver() {
   ln -sf "$dir/s3rver-$version/node_modules/.bin/s3rver" "$dir/bin/s3rver"
 }
 
+# What the package managers of the end-to-end fixtures need, into a cache of theirs that the stories use offline.
+fetch_npm_packages() {
+  for lock in "$(dirname "$0")"/fixtures/e2e/*/package-lock.json; do
+    [ -e "$lock" ] || continue
+    fixture=${lock%/*} kept=$dir/e2e/locks/$(basename "${lock%/*}")
+    ! cmp -s "$lock" "$kept/package-lock.json" || continue
+    rm -rf "$work/fixture" && cp -R "$fixture" "$work/fixture"
+    npm ci --prefix "$work/fixture" --cache "$dir/e2e/npm" --ignore-scripts --no-audit --no-fund >&2
+    mkdir -p "$kept" && cp "$lock" "$kept/package-lock.json"
+  done
+}
+
 # fetch_jars NAME VERSION GROUP:ARTIFACT:VERSION ...: a Java server and all that it needs, from Maven Central.
 fetch_jars() {
   if ! command -v mvn >/dev/null || ! command -v java >/dev/null; then
@@ -132,6 +144,7 @@ command -v aws >/dev/null || install_packages awscli
 install_mongosh
 install_ferretdb
 install_s3rver
+fetch_npm_packages
 # S3 over a directory, with signatures that are checked, versions and tags.
 go_install versitygw github.com/versity/versitygw/cmd/versitygw v1.8.0
 go_install nats github.com/nats-io/natscli/nats v0.5.0
