@@ -52,6 +52,33 @@ describe('a blocker of a compose file', () => {
     expect(codes(await factsOf({ 'compose.yml': service(lines) }))).toEqual(expected)
   })
 
+  it.each<[string, string, string[]]>([
+    ['one port', '["5432:5432"]', ['${DB_PORT:-5432}:5432']],
+    ['the address', '["127.0.0.1:5432:5432"]', ['127.0.0.1:${DB_PORT:-5432}:5432']],
+    ['an address of IPv6', '["[::1]:5432:5432"]', ['[::1]:${DB_PORT:-5432}:5432']],
+    ['the protocol', '["53:53/udp"]', ['${DB_PORT:-53}:53/udp']],
+    ['a range', '["3000-3005:3000-3005"]', ['${DB_PORT:-3000-3005}:3000-3005']],
+    ['several ports', '["80:80", "8090:8080"]', ['${DB_PORT_80:-80}:80', '${DB_PORT_8080:-8090}:8080']],
+    [
+      'both protocols of a port',
+      '["53:53", "53:53/udp"]',
+      ['${DB_PORT_53:-53}:53', '${DB_PORT_53_UDP:-53}:53/udp'],
+    ],
+    ['the one that has no variable', '["${P:-80}:80", "81:81"]', ['${DB_PORT:-81}:81']],
+  ])('keeps %s in the remedy for a literal host port', async (_, ports, expected) => {
+    const facts = await factsOf({ 'compose.yml': service(`    ports: ${ports}\n`) })
+    expect(describeStack(facts).blockers.map(({ remedy }) => remedy)).toEqual(
+      expected.map(text => `write "${text}"`),
+    )
+  })
+
+  it('does not advise to rename a network that another project made', async () => {
+    const facts = await factsOf({ 'compose.yml': service('networks:\n  web:\n    external: true\n') })
+    expect(describeStack(facts).blockers.map(({ message, remedy }) => [message, remedy])).toEqual([
+      [expect.stringContaining('web exists outside the project'), expect.stringContaining('only a proxy')],
+    ])
+  })
+
   it('is not sought in files that a default run does not start', async () => {
     expect(
       codes(
