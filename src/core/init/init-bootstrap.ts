@@ -6,14 +6,14 @@ import { callStep, installLines, migrationSteps, type Step, usedMigrations } fro
 import { header, scriptText, usedAssignments } from './init-text.ts'
 import { sliceValue } from './init-values.ts'
 
-export function migrateBlock(stack: Stack, steps: readonly Step[], cloned: Slice | undefined): string[] {
+export function migrateBlock(steps: readonly Step[], cloned: Slice | undefined): string[] {
   if (steps.length === 0) return []
   const isOld =
     cloned === undefined ? '' : ` && [ "\${${cloned.kind}_cloned:-}\${PENV_TEMPLATE_FRESH:-}" != 11 ]`
   return [
     ...(cloned === undefined ? [] : ['# A clone of a fresh template has every migration already.']),
     `if [ -z "\${PENV_NO_MIGRATE:-}" ]${isOld}; then`,
-    ...[...installLines(stack, steps), ...steps.map(step => callStep(step, true))].map(line => `  ${line}`),
+    ...steps.map(step => `  ${callStep(step, true)}`),
     'fi',
   ]
 }

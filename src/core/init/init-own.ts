@@ -2,11 +2,12 @@
 // that go with it. Text only: what is started is decided in core/init/init-compose.ts.
 
 import type { Stack } from '../stack.ts'
-import { accountsOf, serversText } from './init-accounts.ts'
+import { accountsOf, MAIN_FILE, mainReads, serversText } from './init-accounts.ts'
 import { migrateBlock } from './init-bootstrap.ts'
 import { type OwnProject, planOwnProject } from './init-compose.ts'
 import { ownAddress } from './init-own-address.ts'
 import { addressQuestions, ownValues, reachLines } from './init-own-values.ts'
+import { findPassedKeys } from './init-passed-keys.ts'
 import { planPorts } from './init-ports.ts'
 import { testQuestions } from './init-shared.ts'
 import { planSlices } from './init-slices.ts'
@@ -18,6 +19,7 @@ import {
   migrationQuestions,
   migrationSteps,
   seedSteps,
+  startSteps,
   usedMigrations,
 } from './init-steps.ts'
 import { envBlock, header, question, quoteWord, saysFrom, scriptText } from './init-text.ts'
@@ -50,7 +52,7 @@ export function composeOwnScripts(
   const reached = planned.flatMap(({ slice, address }) => (address === undefined ? [] : [{ slice, address }]))
   const slices = reached.map(one => one.slice)
   const addresses = reached.map(one => one.address)
-  const accounts = accountsOf(stack, slices, sources)
+  const accounts = accountsOf(stack, slices, sources, false)
   const values = ownValues(plan, app, slices, sources)
   const migrations = migrationSteps(stack, slices)
   const steps = runsApp ? [] : migrations.called
@@ -60,6 +62,11 @@ export function composeOwnScripts(
     [...envBlock(values), ...steps.map(step => step.command)].join('\n'),
   )
   const hasAccounts = reach.some(line => line.includes('/servers.sh'))
+  const passed = runsApp ? [] : findPassedKeys(stack, sources, new Set(values.map(([key]) => key)))
+  const install = runsApp ? [] : installLines(stack, [...steps, ...startSteps(stack)])
+  const asksMain =
+    passed.length > 0 || addresses.some(one => one.after.some(line => line.includes('main_value')))
+  const sourced = asksMain && !hasAccounts ? [`. "${MAIN_FILE}"`, mainReads(sources), ...reach] : reach
   const unknown = [
     ...(runsApp ? [] : questions),
     ...plan.questions,
@@ -74,7 +81,7 @@ export function composeOwnScripts(
       header([
         "provision.sh: a compose project of this worktree's own, on ports of its own.",
         `penv up runs it, and again is harmless. Made by penv init${saysFrom(sources)}; change it freely.`,
-        ...(reach.some(line => line.startsWith('. '))
+        ...(sourced.some(line => line.startsWith('. '))
           ? ['shellcheck disable=SC1091 # these files are found when it runs']
           : []),
       ]),
@@ -83,11 +90,12 @@ export function composeOwnScripts(
         ...plan.ports.map(port => `${port.name}_port=$(penv get port ${port.name})`),
         ...app.map(port => `${port.variable}=$(penv get port ${port.name})`),
       ],
-      reach,
+      sourced,
       [...new Set(unknown)].map(question),
-      envBlock(values),
+      envBlock(values, passed),
       upLines(compose, plan),
-      migrateBlock(stack, steps, undefined),
+      install.length > 0 ? ['# A new worktree has none of what git does not track.', ...install] : [],
+      migrateBlock(steps, undefined),
     ),
   )
   files.set(
@@ -137,15 +145,7 @@ export function composeOwnScripts(
       ),
     )
   if (plan.override !== undefined) files.set('compose.yaml', plan.override)
-  if (hasAccounts)
-    files.set(
-      'servers.sh',
-      serversText(
-        accounts,
-        sources,
-        addresses.some(one => one.after.some(line => line.includes('of_main'))),
-      ),
-    )
+  if (hasAccounts) files.set('servers.sh', serversText(accounts, sources, asksMain))
   return files
 }
 

@@ -2,8 +2,9 @@
 // Text only: what is taken, and under which keys, is decided in core/init/init-slices.ts and core/init/init-ports.ts.
 
 import type { Stack } from '../stack.ts'
-import { accountsOf, serversText } from './init-accounts.ts'
+import { accountsOf, MAIN_FILE, mainReads, serversText } from './init-accounts.ts'
 import { bootstrapText, migrateBlock, templateInputs } from './init-bootstrap.ts'
+import { findPassedKeys } from './init-passed-keys.ts'
 import { addressValues, planPorts } from './init-ports.ts'
 import { findSharedKeys } from './init-shared-keys.ts'
 import { ADAPTERS, MAIN, planSlices, type Slice } from './init-slices.ts'
@@ -16,13 +17,14 @@ import {
   migrationSteps,
   type Step,
   seedSteps,
+  startSteps,
 } from './init-steps.ts'
 import { envBlock, header, question, saysFrom, scriptText, usedAssignments } from './init-text.ts'
 import { sliceValue } from './init-values.ts'
 
 export function composeSharedScripts(stack: Stack, sources: InitSources): Map<string, string> {
   const slices = planSlices(stack)
-  const accounts = accountsOf(stack, slices, sources)
+  const accounts = accountsOf(stack, slices, sources, true)
   const migrations = migrationSteps(stack, slices)
   const steps = migrations.called
   const files = new Map<string, string>()
@@ -48,6 +50,10 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
   values.push(...addressValues(sources, ports, new Set(values.map(([key]) => key))))
   unknown.push(...migrationQuestions(stack, migrations), ...testQuestions(slices), ...withoutAdapter(stack))
   const cloned = slices.find(slice => slice.isCloneable && steps.length > 0 && isAlone(slice, slices))
+  const shared = findSharedKeys(stack, slices, sources, new Set(values.map(([key]) => key)))
+  const passed = findPassedKeys(stack, sources, new Set([...values.map(([key]) => key), ...shared]))
+  const asksMain = passed.length > 0 && !hasAccounts
+  const install = installLines(stack, [...steps, ...startSteps(stack)])
   files.set(
     'provision.sh',
     scriptText(
@@ -56,16 +62,18 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
           `provision.sh: ${whatIsTaken(slices)} of this worktree's own.`,
           `penv up runs it, and again is harmless. Made by penv init${saysFrom(sources)}; change it freely.`,
         ],
-        sourced,
+        [...(asksMain ? [MAIN_FILE] : []), ...sourced],
       ),
+      asksMain ? [mainReads(sources)] : [],
       [...allocations(slices), ...ports.map(port => `${port.variable}=$(penv get port ${port.name})`)],
       [
         ...creations(slices, cloned),
-        ...urlLines(slices, [...envBlock(values), ...migrateBlock(stack, steps, cloned)].join('\n')),
+        ...urlLines(slices, [...envBlock(values), ...migrateBlock(steps, cloned)].join('\n')),
       ],
       [...new Set(unknown)].map(question),
-      envBlock(values),
-      migrateBlock(stack, steps, cloned),
+      envBlock(values, passed),
+      install.length > 0 ? ['# A new worktree has none of what git does not track.', ...install] : [],
+      migrateBlock(steps, cloned),
     ),
   )
   files.set(
@@ -115,7 +123,6 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
     files.set('template.inputs', templateInputs(stack, cloned))
   }
   if (hasAccounts) files.set('servers.sh', serversText(accounts, sources))
-  const shared = findSharedKeys(stack, slices, sources, new Set(values.map(([key]) => key)))
   if (shared.length > 0)
     files.set(
       'shared',

@@ -114,6 +114,11 @@ export function migrationQuestions(stack: Stack, steps: Steps): string[] {
   return [...asked, ...held]
 }
 
+/** The commands that start the app on this machine. */
+export function startSteps(stack: Stack): Step[] {
+  return stack.starts.filter(start => start.isDefault && start.source !== 'compose')
+}
+
 /** Installs what the steps need and a new worktree does not have. */
 export function installLines(stack: Stack, steps: readonly Step[]): string[] {
   const managers = new Map<string, PackageManager>()
@@ -134,7 +139,7 @@ export function installLines(stack: Stack, steps: readonly Step[]): string[] {
   return [...managers.values()].flatMap(({ name, folder, install, installed }) => {
     const at = (path: string) => quoteWord(folder === '' ? path : `${folder}/${path}`)
     const call = folder === '' ? install : `(cd ${quoteWord(folder)} && ${install})`
-    if (installed !== undefined) return [`[ -d ${at(installed)} ] || ${call}`]
+    if (installed !== undefined) return [`[ -e ${at(installed)} ] || ${call}`]
     if (name === 'bundler')
       return [
         folder === ''

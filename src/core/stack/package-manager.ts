@@ -12,7 +12,7 @@ export interface PackageManager {
   readonly lockFile: string | undefined
   /** Installs what the lock file says, without changing a tracked file. */
   readonly install: string
-  /** The folder that an install makes; undefined where it lies outside the project. */
+  /** What an install leaves in the project when it is complete; undefined where it lies outside the project. */
   readonly installed: string | undefined
   /** Goes before the name of a script of the manifest; undefined where manifests have no scripts. */
   readonly run: string | undefined
@@ -26,10 +26,15 @@ export interface PackageManager {
 type Way = Pick<PackageManager, 'ecosystem' | 'install' | 'installed' | 'run' | 'exec'>
 
 const INSTALLED: Partial<Record<Ecosystem, string>> = { node: 'node_modules', php: 'vendor' }
+/** A folder is there from the first file on, and these only from the last. */
+const INSTALLED_BY: Readonly<Record<string, string>> = {
+  'npm ci': 'node_modules/.package-lock.json',
+  'pnpm install --frozen-lockfile': 'node_modules/.modules.yaml',
+}
 const way = (ecosystem: Ecosystem, install: string, run: string | undefined, exec: string): Way => ({
   ecosystem,
   install,
-  installed: INSTALLED[ecosystem],
+  installed: INSTALLED_BY[install] ?? INSTALLED[ecosystem],
   run,
   exec,
 })
