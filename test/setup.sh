@@ -103,15 +103,31 @@ install_s3rver() {
   ln -sf "$dir/s3rver-$version/node_modules/.bin/s3rver" "$dir/bin/s3rver"
 }
 
-# What the package managers of the end-to-end fixtures need, into a cache of theirs that the stories use offline.
-fetch_npm_packages() {
-  for lock in "$(dirname "$0")"/fixtures/e2e/*/package-lock.json; do
-    [ -e "$lock" ] || continue
-    fixture=${lock%/*} kept=$dir/e2e/locks/$(basename "${lock%/*}")
-    ! cmp -s "$lock" "$kept/package-lock.json" || continue
+install_pnpm() {
+  version=10.34.9
+  [ ! -x "$dir/pnpm-$version/node_modules/.bin/pnpm" ] || return 0
+  mkdir -p "$dir/pnpm-$version"
+  npm install --prefix "$dir/pnpm-$version" --ignore-scripts --no-audit --no-fund "pnpm@$version" >&2
+  ln -sf "$dir/pnpm-$version/node_modules/.bin/pnpm" "$dir/bin/pnpm"
+}
+
+# What the end-to-end fixtures install in each of their worktrees, into caches that their package managers use offline.
+fetch_fixture_packages() {
+  for lock in "$(dirname "$0")"/fixtures/e2e/*/*lock*; do
+    fixture=${lock%/*} name=${lock##*/}
+    kept=$dir/e2e/locks/${fixture##*/}
+    ! cmp -s "$lock" "$kept/$name" || continue
     rm -rf "$work/fixture" && cp -R "$fixture" "$work/fixture"
-    npm ci --prefix "$work/fixture" --cache "$dir/e2e/npm" --ignore-scripts --no-audit --no-fund >&2
-    mkdir -p "$kept" && cp "$lock" "$kept/package-lock.json"
+    case $name in
+      package-lock.json)
+        npm ci --prefix "$work/fixture" --cache "$dir/e2e/npm" --ignore-scripts --no-audit --no-fund >&2
+        ;;
+      pnpm-lock.yaml)
+        "$dir/bin/pnpm" install --dir "$work/fixture" --store-dir "$dir/e2e/pnpm" --frozen-lockfile --ignore-scripts >&2
+        ;;
+      *) continue ;;
+    esac
+    mkdir -p "$kept" && cp "$lock" "$kept/$name"
   done
 }
 
@@ -144,7 +160,8 @@ command -v aws >/dev/null || install_packages awscli
 install_mongosh
 install_ferretdb
 install_s3rver
-fetch_npm_packages
+install_pnpm
+fetch_fixture_packages
 # S3 over a directory, with signatures that are checked, versions and tags.
 go_install versitygw github.com/versity/versitygw/cmd/versitygw v1.8.0
 go_install nats github.com/nats-io/natscli/nats v0.5.0

@@ -2,7 +2,7 @@
 import type { Blocker } from './stack/blocker.ts'
 import { findBlockers } from './stack/blockers.ts'
 import { type EnvKey, findEnvKeys } from './stack/env-keys.ts'
-import type { Problem, RepoFacts } from './stack/facts.ts'
+import { type Problem, type RepoFacts, withoutScripts } from './stack/facts.ts'
 import { makeMigrationContext } from './stack/migration-tool.ts'
 import { findMigrations, type Migration } from './stack/migrations.ts'
 import { findPackageManagers, type PackageManager } from './stack/package-manager.ts'
@@ -32,7 +32,8 @@ export interface Stack {
   readonly bounded: boolean
 }
 
-export function describeStack(facts: RepoFacts): Stack {
+export function describeStack(all: RepoFacts): Stack {
+  const facts = withoutScripts(all)
   const services = findServices(facts)
   const commands = findRepoCommands(facts)
   const starts = findStarts(facts, commands)
@@ -46,11 +47,11 @@ export function describeStack(facts: RepoFacts): Stack {
     migrations: findMigrations(facts, makeMigrationContext(facts, commands)),
     starts,
     envKeys,
-    blockers: findBlockers(facts, { services, starts, envKeys }),
+    blockers: findBlockers(all, { services, starts, envKeys }),
     packageManagers: findPackageManagers(facts),
     workspaces: findWorkspaces(facts),
     // Tests and examples keep broken files on purpose.
-    problems: facts.problems.filter(({ file }) => !['test', 'aside'].includes(scopeOf(file))),
-    bounded: facts.bounded,
+    problems: all.problems.filter(({ file }) => !['test', 'aside'].includes(scopeOf(file))),
+    bounded: all.bounded,
   }
 }

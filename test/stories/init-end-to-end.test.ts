@@ -57,22 +57,17 @@ for (const fixture of nodeFixtures)
         )
 
       await useBoth(clone, fixture, [one, two], variables)
-      for (const tree of [one, two]) await clone.penv(tree, 'up')
-      expect(await wordsOf(fixture, variables[0], one), 'after a second up').toEqual(['from one'])
-
       await addMigration(clone, fixture, [one, two], variables)
-      const three = clone.worktree('three')
-      const said = await clone.penv(three, 'up', '--json')
-      expect(JSON.parse(said)).toMatchObject({ state: 'ready' })
-      const cloned = Object.keys(clone.box.ledger().templates ?? {})
-      expect(cloned.length > 0, 'there is a template to clone').toBe(fixture.isCloned)
-      await clone.penv(three, 'verify')
+      const further = fixture.isCloned ? [await addFurther(clone)] : []
+      expect(Object.keys(clone.box.ledger().templates ?? {}).length > 0, 'a template').toBe(fixture.isCloned)
 
       const gone = (await clone.penv(two, 'id')).trim()
       rmSync(two, { recursive: true })
-      await clone.penv(clone.main, 'destroy', gone)
       if (fixture.isCloned) await clone.penv(one, 'bootstrap', '--drop')
-      for (const tree of [one, three]) await clone.penv(tree, 'destroy')
+      await together([
+        clone.penv(clone.main, 'destroy', gone),
+        ...[one, ...further].map(tree => clone.penv(tree, 'destroy')),
+      ])
       expect(await look()).toEqual(before)
       expect(clone.box.ledger()).toMatchObject({ environments: {}, templates: {} })
       await expectMainUntouched(clone, fixture)
@@ -121,23 +116,34 @@ async function useBoth(
   await together(apps.map(app => app.stop()))
 }
 
-/** A branch with a newer migration has it after its next up, and nobody else has. */
+/** A branch with a newer migration has it after its next up, and nobody else has; another up is harmless. */
 async function addMigration(
   clone: Clone,
   fixture: Fixture,
-  [one, two]: readonly [string, string],
+  trees: readonly [string, string],
   variables: readonly Variables[],
 ): Promise<void> {
-  const applied = (index: number, tree: string) =>
-    askLines(fixture, variables[index] as Variables, tree, fixture.queries.applied)
-  const before = await applied(0, one)
-  clone.box.write(one, fixture.migration.files)
-  await clone.penv(one, 'up')
-  expect(await applied(0, one)).toEqual([...before, fixture.migration.applied])
-  expect(await wordsOf(fixture, variables[0], one)).toEqual(['from one'])
-  await clone.penv(two, 'up')
-  expect(await applied(1, two)).toEqual(before)
-  expect(await askLines(fixture, clone.mainVariables, clone.main, fixture.queries.applied)).toEqual(before)
+  const applied = () =>
+    together(
+      trees.map((tree, index) =>
+        askLines(fixture, variables[index] as Variables, tree, fixture.queries.applied),
+      ),
+    )
+  const before = await applied()
+  clone.box.write(trees[0], fixture.migration.files)
+  await together(trees.map(tree => clone.penv(tree, 'up')))
+  expect(await applied()).toEqual([[...(before[0] as string[]), fixture.migration.applied], before[1]])
+  expect(await wordsOf(fixture, variables[0], trees[0])).toEqual(['from one'])
+  expect(await askLines(fixture, clone.mainVariables, clone.main, fixture.queries.applied)).toEqual(before[1])
+}
+
+/** A worktree that is made when there is a template. */
+async function addFurther(clone: Clone): Promise<string> {
+  const tree = clone.worktree('further')
+  const said = await clone.penv(tree, 'up', '--json')
+  expect(JSON.parse(said)).toMatchObject({ state: 'ready' })
+  await clone.penv(tree, 'verify')
+  return tree
 }
 
 async function expectMainUntouched(clone: Clone, fixture: Fixture): Promise<void> {

@@ -36,6 +36,8 @@ export interface Fixture {
   /** The folder below test/fixtures/e2e. */
   readonly name: string
   readonly servers: Readonly<Record<string, FixtureServer>>
+  /** Why its database cannot be looked at here, where that needs more than the servers. */
+  readonly missing?: string | undefined
   /** Lock files whose packages test/setup.sh has fetched. */
   readonly locks?: readonly string[]
   /** The untracked env files of the main checkout by their paths, with plain `KEY=value` lines. */
@@ -64,7 +66,7 @@ export interface Fixture {
 
 /** Why the story of a fixture cannot be told on this machine, or undefined. */
 export function missingFor(fixture: Fixture): string | undefined {
-  const reasons = Object.values(fixture.servers).flatMap(server => server.missing ?? [])
+  const reasons = [fixture, ...Object.values(fixture.servers)].flatMap(({ missing }) => missing ?? [])
   for (const lock of fixture.locks ?? []) {
     const fetched = join(PACKAGES, 'locks', fixture.name, lock)
     const isThere =
@@ -93,6 +95,7 @@ export function cloneFixture(fixture: Fixture, ports: Ports): Clone {
   Object.assign(box.env, {
     PATH: `${box.env.PATH}:${serverBin}`,
     npm_config_cache: join(PACKAGES, 'npm'),
+    npm_config_store_dir: join(PACKAGES, 'pnpm'),
     npm_config_offline: 'true',
     npm_config_update_notifier: 'false',
     npm_config_audit: 'false',

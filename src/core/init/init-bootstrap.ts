@@ -4,7 +4,6 @@ import type { Stack } from '../stack.ts'
 import type { Slice } from './init-slices.ts'
 import { callStep, installLines, migrationSteps, type Step, usedMigrations } from './init-steps.ts'
 import { header, scriptText, usedAssignments } from './init-text.ts'
-import { sliceValue } from './init-values.ts'
 
 export function migrateBlock(steps: readonly Step[], cloned: Slice | undefined): string[] {
   if (steps.length === 0) return []
@@ -18,12 +17,20 @@ export function migrateBlock(steps: readonly Step[], cloned: Slice | undefined):
   ]
 }
 
+/** What the commands of provision.sh are given, and the lines of shell that bring it. */
+interface Given {
+  readonly values: readonly (readonly [key: string, value: string])[]
+  readonly passed: readonly string[]
+  readonly assignments: readonly string[]
+}
+
+/** Its commands see what they see in provision.sh, with the template in the place of the environment's database. */
 export function bootstrapText(
   stack: Stack,
   slices: readonly Slice[],
   cloned: Slice,
-  sourced: readonly string[],
-  hasAccounts: boolean,
+  [sourcing, asking]: readonly [readonly string[], readonly string[]],
+  { values, passed, assignments }: Given,
 ): string {
   const steps = migrationSteps(
     {
@@ -34,23 +41,16 @@ export function bootstrapText(
     },
     slices,
   ).called
-  const exports = cloned.keys.flatMap(key => {
-    const value = sliceValue(cloned, key)
-    return value === undefined ? [] : [`export ${key.key}="${value}"`]
-  })
-  if (exports.length === 0) exports.push('export DATABASE_URL="$url"')
-  const own = sourced.filter(
-    file => file.endsWith(`/${cloned.kind}.sh`) || (hasAccounts && file.endsWith('/servers.sh')),
+  const exports = values.map(([key, value]) => `export ${key}="${value}"`)
+  const calls = [...installLines(stack, steps, false), ...steps.map(step => callStep(step, false))]
+  const brought = assignments.map(line =>
+    line.startsWith(`${cloned.variable}=`) ? `${cloned.variable}=$PENV_TEMPLATE` : line,
   )
-  const calls = [...installLines(stack, steps), ...steps.map(step => callStep(step, false))]
-  const assignments = [
-    `${cloned.variable}=$PENV_TEMPLATE`,
-    `${cloned.urlVariable}=$(${cloned.kind}_url "$PENV_TEMPLATE")`,
-  ]
   const build = [
     `${cloned.kind}_create "$PENV_TEMPLATE"`,
-    ...usedAssignments(assignments, [...exports, ...calls].join('\n')),
+    ...usedAssignments(brought, [...exports, ...calls].join('\n')),
     ...exports,
+    ...exportPassed(passed),
     ...calls,
     `${cloned.kind}_freeze "$PENV_TEMPLATE"`,
     ';;',
@@ -60,8 +60,9 @@ export function bootstrapText(
       [
         'bootstrap.sh build|drop: the template that new environments clone. penv decides when, by template.inputs.',
       ],
-      own,
+      sourcing,
     ),
+    asking,
     [
       'case ${1:-} in',
       '  build)',
@@ -74,6 +75,16 @@ export function bootstrapText(
       'esac',
     ],
   )
+}
+
+function exportPassed(keys: readonly string[]): string[] {
+  if (keys.length === 0) return []
+  return [
+    `for key in ${keys.join(' ')}; do`,
+    '  value=$(main_value "$key")',
+    '  [ -z "$value" ] || export "$key=$value"',
+    'done',
+  ]
 }
 
 export function templateInputs(stack: Stack, cloned: Slice): string {

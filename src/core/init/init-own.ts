@@ -7,7 +7,7 @@ import { migrateBlock } from './init-bootstrap.ts'
 import { type OwnProject, planOwnProject } from './init-compose.ts'
 import { ownAddress } from './init-own-address.ts'
 import { addressQuestions, ownValues, reachLines } from './init-own-values.ts'
-import { findPassedKeys } from './init-passed-keys.ts'
+import { findPassedKeys, openKeyQuestions } from './init-passed-keys.ts'
 import { planPorts } from './init-ports.ts'
 import { testQuestions } from './init-shared.ts'
 import { planSlices } from './init-slices.ts'
@@ -54,6 +54,7 @@ export function composeOwnScripts(
   const addresses = reached.map(one => one.address)
   const accounts = accountsOf(stack, slices, sources, false)
   const values = ownValues(plan, app, slices, sources)
+  const passed = runsApp ? [] : findPassedKeys(stack, sources, new Set(values.map(([key]) => key)))
   const migrations = migrationSteps(stack, slices)
   const steps = runsApp ? [] : migrations.called
   const reach = reachLines(
@@ -62,8 +63,7 @@ export function composeOwnScripts(
     [...envBlock(values), ...steps.map(step => step.command)].join('\n'),
   )
   const hasAccounts = reach.some(line => line.includes('/servers.sh'))
-  const passed = runsApp ? [] : findPassedKeys(stack, sources, new Set(values.map(([key]) => key)))
-  const install = runsApp ? [] : installLines(stack, [...steps, ...startSteps(stack)])
+  const install = runsApp ? [] : installLines(stack, [...steps, ...startSteps(stack)], true)
   const asksMain =
     passed.length > 0 || addresses.some(one => one.after.some(line => line.includes('main_value')))
   const sourced = asksMain && !hasAccounts ? [`. "${MAIN_FILE}"`, mainReads(sources), ...reach] : reach
@@ -74,6 +74,7 @@ export function composeOwnScripts(
     ...testQuestions(slices),
     ...(runsApp ? insideQuestions(stack) : migrationQuestions(stack, migrations)),
     ...missingEnvFiles(compose),
+    ...(runsApp ? [] : openKeyQuestions(sources, new Set([...values.map(([key]) => key), ...passed]))),
   ]
   files.set(
     'provision.sh',
@@ -141,7 +142,7 @@ export function composeOwnScripts(
         header([
           "seed.sh: sample rows for this environment alone, by the repository's own command. penv up --seed runs it.",
         ]),
-        [...installLines(stack, seeds), ...seeds.map(step => callStep(step, true))],
+        [...installLines(stack, seeds, true), ...seeds.map(step => callStep(step, true))],
       ),
     )
   if (plan.override !== undefined) files.set('compose.yaml', plan.override)

@@ -4,7 +4,7 @@
 import type { Stack } from '../stack.ts'
 import { accountsOf, MAIN_FILE, mainReads, serversText } from './init-accounts.ts'
 import { bootstrapText, migrateBlock, templateInputs } from './init-bootstrap.ts'
-import { findPassedKeys } from './init-passed-keys.ts'
+import { findPassedKeys, openKeyQuestions } from './init-passed-keys.ts'
 import { addressValues, planPorts } from './init-ports.ts'
 import { findSharedKeys } from './init-shared-keys.ts'
 import { ADAPTERS, MAIN, planSlices, type Slice } from './init-slices.ts'
@@ -52,8 +52,15 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
   const cloned = slices.find(slice => slice.isCloneable && steps.length > 0 && isAlone(slice, slices))
   const shared = findSharedKeys(stack, slices, sources, new Set(values.map(([key]) => key)))
   const passed = findPassedKeys(stack, sources, new Set([...values.map(([key]) => key), ...shared]))
+  unknown.push(...openKeyQuestions(sources, new Set([...values.map(([key]) => key), ...shared, ...passed])))
   const asksMain = passed.length > 0 && !hasAccounts
-  const install = installLines(stack, [...steps, ...startSteps(stack)])
+  const install = installLines(stack, [...steps, ...startSteps(stack)], true)
+  const sourcing = asksMain ? [MAIN_FILE, ...sourced] : sourced
+  const asking = asksMain ? [mainReads(sources)] : []
+  const taken = [
+    ...allocations(slices),
+    ...ports.map(port => `${port.variable}=$(penv get port ${port.name})`),
+  ]
   files.set(
     'provision.sh',
     scriptText(
@@ -62,13 +69,16 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
           `provision.sh: ${whatIsTaken(slices)} of this worktree's own.`,
           `penv up runs it, and again is harmless. Made by penv init${saysFrom(sources)}; change it freely.`,
         ],
-        [...(asksMain ? [MAIN_FILE] : []), ...sourced],
+        sourcing,
       ),
-      asksMain ? [mainReads(sources)] : [],
-      [...allocations(slices), ...ports.map(port => `${port.variable}=$(penv get port ${port.name})`)],
+      asking,
+      taken,
       [
         ...creations(slices, cloned),
-        ...urlLines(slices, [...envBlock(values), ...migrateBlock(steps, cloned)].join('\n')),
+        ...usedAssignments(
+          urlLines(slices),
+          [...envBlock(values), ...migrateBlock(steps, cloned)].join('\n'),
+        ),
       ],
       [...new Set(unknown)].map(question),
       envBlock(values, passed),
@@ -115,11 +125,12 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
           "seed.sh: sample rows for this environment alone, by the repository's own command. penv up --seed runs it.",
         ]),
         sliceVariables(slices, seeds),
-        [...installLines(stack, seeds), ...seeds.map(step => callStep(step, true))],
+        [...installLines(stack, seeds, true), ...seeds.map(step => callStep(step, true))],
       ),
     )
   if (cloned !== undefined) {
-    files.set('bootstrap.sh', bootstrapText(stack, slices, cloned, sourced, hasAccounts))
+    const given = { values, passed, assignments: [...taken, ...urlLines(slices)] }
+    files.set('bootstrap.sh', bootstrapText(stack, slices, cloned, [sourcing, asking], given))
     files.set('template.inputs', templateInputs(stack, cloned))
   }
   if (hasAccounts) files.set('servers.sh', serversText(accounts, sources))
@@ -161,11 +172,10 @@ function creations(slices: readonly Slice[], cloned: Slice | undefined): string[
 }
 
 /** A file's URL is written by each library in its own way, and a bucket's server has its own variable. */
-function urlLines(slices: readonly Slice[], text: string): string[] {
-  const lines = slices
+function urlLines(slices: readonly Slice[]): string[] {
+  return slices
     .filter(slice => slice.kind !== 'sqlite' && slice.kind !== 's3')
     .map(slice => `${slice.urlVariable}=$(${slice.kind}_url ${argument(slice)})`)
-  return usedAssignments(lines, text)
 }
 
 /** Of two databases of one server it cannot be told which command makes which. */

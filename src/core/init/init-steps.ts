@@ -119,8 +119,11 @@ export function startSteps(stack: Stack): Step[] {
   return stack.starts.filter(start => start.isDefault && start.source !== 'compose')
 }
 
-/** Installs what the steps need and a new worktree does not have. */
-export function installLines(stack: Stack, steps: readonly Step[]): string[] {
+/**
+ * Installs what the steps need and a new worktree does not have. What an install runs at its end, a generator for one,
+ * reads the same variables as the app.
+ */
+export function installLines(stack: Stack, steps: readonly Step[], inEnvironment: boolean): string[] {
   const managers = new Map<string, PackageManager>()
   for (const step of steps) {
     const ecosystem = ecosystemOf(step.command)
@@ -138,7 +141,7 @@ export function installLines(stack: Stack, steps: readonly Step[]): string[] {
   }
   return [...managers.values()].flatMap(({ name, folder, install, installed }) => {
     const at = (path: string) => quoteWord(folder === '' ? path : `${folder}/${path}`)
-    const call = folder === '' ? install : `(cd ${quoteWord(folder)} && ${install})`
+    const call = callStep({ folder, command: install }, inEnvironment)
     if (installed !== undefined) return [`[ -e ${at(installed)} ] || ${call}`]
     if (name === 'bundler')
       return [

@@ -144,6 +144,22 @@ export function isSecretKey(key: string): boolean {
   )
 }
 
+/** The facts without the lifecycle scripts: they are written from the others, and must not speak for the repository. */
+export function withoutScripts(facts: RepoFacts): RepoFacts {
+  const isOurs = (path: string) => path.startsWith('.preview/')
+  if (!facts.paths.some(isOurs)) return facts
+  const others = <T>(all: ReadonlyMap<string, T>) => new Map([...all].filter(([path]) => !isOurs(path)))
+  return {
+    ...facts,
+    paths: facts.paths.filter(path => !isOurs(path)),
+    files: others(facts.files),
+    yaml: others(facts.yaml),
+    json: others(facts.json),
+    toml: others(facts.toml),
+    envFiles: others(facts.envFiles),
+  }
+}
+
 /** The files that were read whose path matches. */
 export function filesMatching(facts: RepoFacts, pattern: RegExp): FactFile[] {
   return [...facts.files.values()].filter(file => pattern.test(file.path))
