@@ -2,7 +2,7 @@
 import type { Blocker } from './stack/blocker.ts'
 import { findBlockers } from './stack/blockers.ts'
 import { type EnvKey, findEnvKeys } from './stack/env-keys.ts'
-import type { Problem, RepoFacts } from './stack/facts.ts'
+import { type Problem, type RepoFacts, withoutScripts } from './stack/facts.ts'
 import { makeMigrationContext } from './stack/migration-tool.ts'
 import { findMigrations, type Migration } from './stack/migrations.ts'
 import { findPackageManagers, type PackageManager } from './stack/package-manager.ts'
@@ -33,22 +33,23 @@ export interface Stack {
 }
 
 export function describeStack(facts: RepoFacts): Stack {
-  const services = findServices(facts)
-  const commands = findRepoCommands(facts)
-  const starts = findStarts(facts, commands)
-  const envKeys = findEnvKeys(facts, services)
+  const program = withoutScripts(facts)
+  const services = findServices(program)
+  const commands = findRepoCommands(program)
+  const starts = findStarts(program, commands)
+  const envKeys = findEnvKeys(program, services)
   return {
     services: services.map(service => {
       const { tier, reason } = tierOfService(service)
       return { ...service, tier, tierReason: reason }
     }),
     tier: tierOfAll(services),
-    migrations: findMigrations(facts, makeMigrationContext(facts, commands)),
+    migrations: findMigrations(program, makeMigrationContext(program, commands)),
     starts,
     envKeys,
-    blockers: findBlockers(facts, { services, starts, envKeys }),
-    packageManagers: findPackageManagers(facts),
-    workspaces: findWorkspaces(facts),
+    blockers: findBlockers(facts, program, { services, starts, envKeys }),
+    packageManagers: findPackageManagers(program),
+    workspaces: findWorkspaces(program),
     // Tests and examples keep broken files on purpose.
     problems: facts.problems.filter(({ file }) => !['test', 'aside'].includes(scopeOf(file))),
     bounded: facts.bounded,

@@ -2,7 +2,7 @@
 // they are written, and the addresses that env examples give. It resolves nothing of a real .env file.
 import type { ComposePort } from '../stack/compose-ports.ts'
 import { findComposeProjects } from '../stack/compose-standing.ts'
-import { asRecord, folderOf, type RepoFacts, valueAt } from '../stack/facts.ts'
+import { asRecord, folderOf, type RepoFacts, valueAt, withoutScripts } from '../stack/facts.ts'
 import type { ServiceKind } from '../stack/images.ts'
 import { scopeOf } from '../stack/scope.ts'
 
@@ -50,7 +50,8 @@ export interface InitSources {
   readonly envFiles: readonly string[]
 }
 
-export function readInitSources(facts: RepoFacts): InitSources {
+export function readInitSources(all: RepoFacts): InitSources {
+  const facts = withoutScripts(all)
   const envs = [...facts.envFiles.values()].filter(env => {
     const scope = scopeOf(env.path.replace(/[.\-_](example|sample|template|dist|defaults?)/gi, ''))
     return scope === 'development' || scope === 'neutral'

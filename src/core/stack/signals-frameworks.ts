@@ -152,18 +152,42 @@ function django(facts: RepoFacts): Signal[] {
   return signals
 }
 
-function phoenix(facts: RepoFacts): Signal[] {
-  return [...facts.files.values()]
-    .filter(file => /\.exs?$/.test(file.path) && isOwnFile(file.path))
-    .flatMap(file => {
-      const match = /^(?!\s*#).*\bEcto\.Adapters\.(Postgres|MyXQL|SQLite3|Tds)\b/m.exec(file.text)
-      if (match === null || !/use Ecto\.Repo|\bRepo\b/.test(file.text)) return []
-      const word = { Postgres: 'postgres', MyXQL: 'mysql', SQLite3: 'sqlite', Tds: 'mssql' }[
-        match[1] as string
-      ] as string
-      return wordSignal(facts, file, lineAt(file.text, match.index), word, 'the Ecto repo uses it')
-    })
+const ECTO_ADAPTERS: Readonly<Record<string, string>> = {
+  Postgres: 'postgres',
+  MyXQL: 'mysql',
+  SQLite3: 'sqlite',
+  Tds: 'mssql',
 }
+/** The driver that a repo of an umbrella's other app uses is written in mix.exs only. */
+const ECTO_DRIVERS: readonly (readonly [RegExp, string])[] = [
+  [/\{:postgrex\b/, 'postgres'],
+  [/\{:myxql\b/, 'mysql'],
+  [/\{:ecto_sqlite3\b/, 'sqlite'],
+  [/\{:tds\b/, 'mssql'],
+]
+
+function phoenix(facts: RepoFacts): Signal[] {
+  const own = [...facts.files.values()].filter(file => /\.exs?$/.test(file.path) && isOwnFile(file.path))
+  const adapters = own.flatMap(file => {
+    const match = /^(?!\s*#).*\bEcto\.Adapters\.(Postgres|MyXQL|SQLite3|Tds)\b/m.exec(file.text)
+    if (match === null || !/use Ecto\.Repo|\bRepo\b/.test(file.text)) return []
+    const word = ECTO_ADAPTERS[match[1] as string] as string
+    return wordSignal(facts, file, lineAt(file.text, match.index), word, 'the Ecto repo uses it')
+  })
+  if (adapters.length > 0) return adapters
+  // `config :shop, Shop.Repo, hostname: …` with one driver among the dependencies says as much.
+  const configured = own.find(
+    file => /(^|\/)config\/(config|dev|runtime)\.exs$/.test(file.path) && ECTO_REPO.test(file.text),
+  )
+  const drivers = ECTO_DRIVERS.filter(([pattern]) =>
+    own.some(file => file.path.endsWith('mix.exs') && pattern.test(file.text)),
+  )
+  if (configured === undefined || drivers.length !== 1) return []
+  const line = lineAt(configured.text, configured.text.search(ECTO_REPO))
+  return wordSignal(facts, configured, line, drivers[0]?.[1] as string, 'the Ecto repo is configured')
+}
+
+const ECTO_REPO = /^config\s+:\w+,\s*[\w.]*Repo\b/m
 
 const SPRING: readonly (readonly [readonly string[], string])[] = [
   [['spring', 'data', 'mongodb'], 'mongodb'],
