@@ -3,8 +3,11 @@
 
 import type { ListenPort } from '../stack/listen-ports.ts'
 import type { Start } from '../stack/starts.ts'
+import type { Stack } from '../stack.ts'
+import { activation } from './init-installs.ts'
 import { isSettable } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
+import { quoteWord } from './init-text.ts'
 
 export interface PortPlan {
   /** The allocation's name. */
@@ -20,13 +23,16 @@ export interface PortPlan {
 export interface PortsPlan {
   readonly ports: readonly PortPlan[]
   readonly questions: readonly string[]
+  /** What whoever starts the programs has to know, each a sentence. */
+  readonly remarks: readonly string[]
 }
 
 const NAME_LIMIT = 40
 
-export function planPorts(starts: readonly Start[], sources: InitSources): PortsPlan {
-  const chosen = chosenStarts(starts)
+export function planPorts(stack: Stack, sources: InitSources): PortsPlan {
+  const chosen = chosenStarts(stack.starts)
   const questions: string[] = []
+  const remarks: string[] = []
   const found: { name: string; key: string; usual: number | undefined; folder: string }[] = []
   for (const start of chosen) {
     const own = start.ports.filter(port => port.source !== 'dockerfile')
@@ -43,7 +49,9 @@ export function planPorts(starts: readonly Start[], sources: InitSources): Ports
         continue
       }
       if (twin === undefined) found.push({ name: nameOf(key), key, usual: port.port, folder: start.folder })
-      if (port.variable === undefined) questions.push(questionOf(port, start, key))
+      const call = port.source === 'tool' ? callWithPort(stack, start, key) : undefined
+      if (port.variable === undefined && call === undefined) questions.push(questionOf(port, start, key))
+      else if (port.variable === undefined) remarks.push(`To start ${nameOf(key)}, run: ${call}`)
     }
   }
   if (found.length === 0 && chosen.length === 0)
@@ -56,7 +64,7 @@ export function planPorts(starts: readonly Start[], sources: InitSources): Ports
     keys: [...new Set([key, ...keysOf(sources, usual)])],
     usual,
   }))
-  return { ports, questions: [...new Set(questions)] }
+  return { ports, questions: [...new Set(questions)], remarks: [...new Set(remarks)] }
 }
 
 /** One start for each folder. The root's only counts where it does more than start the others. */
@@ -95,6 +103,15 @@ function nameOf(key: string): string {
     .replace(/^_+|_+$/g, '')
     .slice(0, NAME_LIMIT)
   return /^[a-z]/.test(name) ? name : 'web'
+}
+
+/** A tool that takes its port in the call, where nothing of the repository's stands around that call. */
+function callWithPort(stack: Stack, start: Start, key: string): string | undefined {
+  const { source, folder, command, portFlag } = start
+  const isPlain = /^(framework|procfile)$/.test(source) && !/['&|;]/.test(command)
+  if (!isPlain || portFlag === undefined || /^--(bind|urls)$/.test(portFlag)) return undefined
+  const call = `${activation(stack, start)}penv exec -- sh -c '${[command, portFlag, `"$${key}"`].filter(Boolean).join(' ')}'`
+  return folder === '' ? call : `cd ${quoteWord(folder)} && ${call}`
 }
 
 function questionOf(port: ListenPort, start: Start, key: string): string {
