@@ -14,8 +14,8 @@ export interface PortPlan {
   readonly name: string
   /** The shell variable that holds it. */
   readonly variable: string
-  /** Keys that are set to the number itself. */
-  readonly keys: readonly string[]
+  /** Keys that are set to the number, some with what an address has before it. */
+  readonly settings: readonly (readonly [key: string, value: string])[]
   /** What it is without penv. */
   readonly usual: number | undefined
 }
@@ -33,7 +33,7 @@ export function planPorts(stack: Stack, sources: InitSources): PortsPlan {
   const chosen = chosenStarts(stack.starts)
   const questions: string[] = []
   const remarks: string[] = []
-  const found: { name: string; key: string; usual: number | undefined; folder: string }[] = []
+  const found: { name: string; key: string; before: string; usual: number | undefined; folder: string }[] = []
   for (const start of chosen) {
     const own = start.ports.filter(port => port.source !== 'dockerfile')
     const called = callOf(start)
@@ -48,7 +48,14 @@ export function planPorts(stack: Stack, sources: InitSources): PortsPlan {
         )
         continue
       }
-      if (twin === undefined) found.push({ name: nameOf(key), key, usual: port.port, folder: start.folder })
+      if (twin === undefined)
+        found.push({
+          name: nameOf(key),
+          key,
+          before: port.before ?? '',
+          usual: port.port,
+          folder: start.folder,
+        })
       const call = port.source === 'tool' ? callWithPort(stack, start, key) : undefined
       if (port.variable === undefined && call === undefined) questions.push(questionOf(port, start, key))
       else if (port.variable === undefined) remarks.push(`To start ${nameOf(key)}, run: ${call}`)
@@ -56,14 +63,19 @@ export function planPorts(stack: Stack, sources: InitSources): PortsPlan {
   }
   if (found.length === 0 && chosen.length === 0)
     questions.push('how is the app started, and which variable gives it its port')
-  if (found.length === 0) found.push({ name: 'web', key: 'PORT', usual: undefined, folder: '' })
+  if (found.length === 0) found.push({ name: 'web', key: 'PORT', before: '', usual: undefined, folder: '' })
   const isOne = found.length === 1
-  const ports = found.map(({ name, key, usual }) => ({
-    name,
-    variable: isOne ? 'port' : `${name}_port`,
-    keys: [...new Set([key, ...keysOf(sources, usual)])],
-    usual,
-  }))
+  const ports = found.map(({ name, key, before, usual }) => {
+    const variable = isOne ? 'port' : `${name}_port`
+    const others = keysOf(sources, usual).filter(other => other !== key)
+    const settings = [[key, before], ...others.map(other => [other, ''])] as [string, string][]
+    return {
+      name,
+      variable,
+      settings: settings.map(([one, text]) => [one, `${text}$${variable}`] as const),
+      usual,
+    }
+  })
   return { ports, questions: [...new Set(questions)], remarks: [...new Set(remarks)] }
 }
 
@@ -100,6 +112,7 @@ function nameOf(key: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/_?port_?/g, '_')
+    .replace(/(^|_)(listen|listener|bind|addr|address|hostport)(?=_|$)/g, '')
     .replace(/^_+|_+$/g, '')
     .slice(0, NAME_LIMIT)
   return /^[a-z]/.test(name) ? name : 'web'

@@ -26,7 +26,8 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
   ]
   const { ports, questions, remarks } = planPorts(stack, sources)
   const values: [string, string][] = []
-  for (const port of ports) for (const key of port.keys) values.push([key, `$${port.variable}`])
+  for (const port of ports)
+    values.push(...port.settings.map(([key, value]) => [key, value] as [string, string]))
   const unknown = [...questions, ...accounts.questions]
   for (const slice of slices) {
     const own = slice.keys.flatMap(key => {
