@@ -19,10 +19,11 @@ import {
 } from '../support/end-to-end.ts'
 import { describeServer, noteServer } from '../support/servers.ts'
 import { nodeFixtures } from './init-end-to-end-node.ts'
+import { otherFixtures } from './init-end-to-end-other.ts'
 
 const CANARY = 'written in the main checkout'
 
-for (const fixture of nodeFixtures)
+for (const fixture of [...nodeFixtures, ...otherFixtures])
   describeServer(`${fixture.name}, end to end`, missingFor(fixture), () => {
     const servers = new Map<string, StartedServer>()
     beforeAll(async () => {
@@ -112,6 +113,7 @@ async function useBoth(
       inMain,
     )
     await clone.penv(tree, 'verify')
+    expect(clone.box.git(tree, 'status', '--porcelain'), 'up and the app change no tracked file').toBe('')
   }
   const [first, second] = apps.map(app => app.base) as [string, string]
   await fixture.write(first, 'from one')
@@ -133,7 +135,8 @@ async function addMigration(
   const before = await applied(0, one)
   clone.box.write(one, fixture.migration.files)
   await clone.penv(one, 'up')
-  expect(await applied(0, one)).toEqual([...before, fixture.migration.applied])
+  const { applied: added, isAlone } = fixture.migration
+  expect(await applied(0, one)).toEqual(isAlone ? [added] : [...before, added])
   expect(await wordsOf(fixture, variables[0], one)).toEqual(['from one'])
   await clone.penv(two, 'up')
   expect(await applied(1, two)).toEqual(before)

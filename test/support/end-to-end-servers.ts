@@ -1,5 +1,6 @@
 // The servers of the end-to-end fixtures: real ones, each with the account of the fixture's compose file, and ways to
 // ask a database without the app.
+import { query as askMysql, missingMysql, startMysql } from '../servers/mysql-server.ts'
 import { missingPostgres, query, startPostgres } from '../servers/postgres-server.ts'
 import { command, missingRedis, startRedis } from '../servers/redis-server.ts'
 import type { FixtureServer, Variables } from './end-to-end.ts'
@@ -21,6 +22,27 @@ export function postgres(account: Account, database: string): FixtureServer {
         version: server.version,
         port: server.port,
         look: () => query(server, 'postgres', 'select datname from pg_database order by 1'),
+        stop: () => server.stop(),
+      }
+    },
+  }
+}
+
+/** With the accounts of an image: root, who may make databases, and the app's, who has the one that is made for it. */
+export function mariadb(account: Account, rootPassword: string, database: string): FixtureServer {
+  return {
+    missing: missingMysql,
+    async start() {
+      const server = await startMysql({ root: rootPassword })
+      const ask = (sql: string) => askMysql(server, 'mysql', sql)
+      await ask(`create database ${database}`)
+      await ask(`create user ${account.user}@'%' identified by '${account.password}'`)
+      await ask(`grant all on ${database}.* to ${account.user}@'%'`)
+      return {
+        version: server.version,
+        port: server.port,
+        look: () =>
+          Promise.all([ask('show databases'), ask('select user, host from global_priv order by 1, 2')]),
         stop: () => server.stop(),
       }
     },
@@ -59,4 +81,16 @@ export function askPostgres(key: string) {
       '-c',
       sql,
     ])
+}
+
+/** Asks the database that the parts of an address name, `DB_HOST` and its like. */
+export function askMysqlParts(variables: Variables, _tree: string, sql: string): Promise<string> {
+  const { DB_HOST = '', DB_PORT = '', DB_USER = '', DB_PASSWORD = '', DB_NAME = '' } = variables
+  const env = {
+    MYSQL_HOST: DB_HOST,
+    MYSQL_TCP_PORT: DB_PORT,
+    MYSQL_USER: DB_USER,
+    MYSQL_PWD: DB_PASSWORD,
+  }
+  return askMysql({ env }, DB_NAME, sql)
 }
