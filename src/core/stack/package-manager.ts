@@ -36,6 +36,11 @@ const way = (ecosystem: Ecosystem, install: string, run: string | undefined, exe
   run,
   exec,
 })
+/** What these change where a lock file is out of date is tracked. */
+const LOCKED: Readonly<Record<string, string>> = {
+  uv: 'uv sync --frozen',
+  pipenv: 'pipenv sync --dev',
+}
 /** Without a lock file there is nothing to be true to, and none must be left behind. */
 const UNLOCKED: Readonly<Record<string, string>> = {
   npm: 'npm install --no-package-lock',
@@ -138,7 +143,7 @@ export function findPackageManagers(facts: RepoFacts): PackageManager[] {
       isAssumed: rank >= ASSUMED,
       ...(name === 'pip'
         ? pipWay(facts, folder, paths)
-        : { install: lockFile === undefined ? (UNLOCKED[name] ?? found.install) : found.install }),
+        : { install: (lockFile === undefined ? UNLOCKED : LOCKED)[name] ?? found.install }),
       lockFile,
       evidence: evidenceAt(facts, file, line),
     }
