@@ -1,4 +1,5 @@
 // The text of `penv doctor`: where it is, the services, then the findings, what fails first.
+import { groupBy } from '../group-by.ts'
 import type { Stack } from '../stack.ts'
 import { formatTable } from '../table.ts'
 import type { Verdict } from '../verify-checks.ts'
@@ -61,12 +62,7 @@ function sectionLines(verdict: Verdict, findings: readonly Finding[], isVerbose:
 
 /** Findings with one code stand together; those without one stand alone. */
 function groupByKind(findings: readonly Finding[]): Finding[][] {
-  const kinds = new Map<string, Finding[]>()
-  for (const [index, finding] of findings.entries()) {
-    const kind = finding.code ?? String(index)
-    kinds.set(kind, [...(kinds.get(kind) ?? []), finding])
-  }
-  return [...kinds.values()]
+  return [...groupBy(findings, finding => finding.code ?? finding).values()]
 }
 
 function findingLines({ message, file, line, remedy, area }: Finding): string[] {

@@ -1,5 +1,6 @@
 // The commands that a repository gives names to: package scripts, Makefile targets, Taskfile, just, Composer, mise,
 // Poe, Mix aliases, Procfile, scripts in bin/. It says how each is called and what it does, followed through calls.
+import { groupBy } from '../group-by.ts'
 import { bodyOf } from './command-body.ts'
 import { commandText, lineOfKey, readMixAliases, taskText } from './command-text.ts'
 import {
@@ -58,8 +59,7 @@ export function findRepoCommands(facts: RepoFacts): RepoCommand[] {
   const direct = [...facts.files.values()]
     .filter(file => !ASIDE.test(folderOf(file.path)))
     .flatMap(file => readCommands(facts, file.path, managers))
-  const byName = new Map<string, DirectCommand[]>()
-  for (const one of direct) byName.set(one.name, [...(byName.get(one.name) ?? []), one])
+  const byName = groupBy(direct, ({ name }) => name)
   return direct.map(one => ({
     ...one,
     chain: bodyOf(facts, one, byName, false),
