@@ -2,7 +2,7 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import type { ScriptFacts } from '../core/doctor.ts'
+import type { ScriptFacts } from '../core/doctor/judge-scripts.ts'
 import { isDirectory, SCRIPTS_DIRECTORY_NAME } from './paths.ts'
 import { listFiles } from './snapshot.ts'
 

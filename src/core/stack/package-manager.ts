@@ -1,5 +1,6 @@
 // Which package manager a folder uses, and how its scripts and tools are called with it.
 // Decided from manifests and lock files only; it never assumes that a tool is installed globally.
+import { groupBy } from '../group-by.ts'
 import { type Evidence, evidenceAt, findLine, folderOf, type RepoFacts, valueAt } from './facts.ts'
 import { findPipInstall } from './pip-install.ts'
 
@@ -192,22 +193,24 @@ function notePyproject(facts: RepoFacts, path: string, note: Note): void {
   note(folderOf(path), 'pip', ASSUMED, path)
 }
 
+/** Answers which manager of an ecosystem serves a folder, "" for the root. */
+export type PackageManagerLookup = (ecosystem: Ecosystem, folder: string) => PackageManager | undefined
+
 /**
  * The manager of an ecosystem for a folder: its own, else the nearest above it, else (for the root) none.
  * A workspace's member without a lock file belongs to the lock file above it.
  */
-export function findPackageManager(
-  facts: RepoFacts,
-  ecosystem: Ecosystem = 'node',
-  folder = '',
-  known: readonly PackageManager[] = findPackageManagers(facts),
-): PackageManager | undefined {
-  const above = known
-    .filter(
-      entry =>
-        entry.ecosystem === ecosystem &&
-        (entry.folder === '' || entry.folder === folder || folder.startsWith(`${entry.folder}/`)),
-    )
-    .sort((a, b) => b.folder.length - a.folder.length)
-  return above.find(entry => !entry.isAssumed) ?? above[0]
+export function makePackageManagerLookup(facts: RepoFacts): PackageManagerLookup {
+  const placeOf = (ecosystem: Ecosystem, folder: string) => `${ecosystem} ${folder}`
+  const places = groupBy(findPackageManagers(facts), ({ ecosystem, folder }) => placeOf(ecosystem, folder))
+  return (ecosystem, folder) => {
+    let assumed: PackageManager | undefined
+    for (let at = folder; ; at = folderOf(at)) {
+      const here = places.get(placeOf(ecosystem, at)) ?? []
+      const own = here.find(entry => !entry.isAssumed)
+      if (own !== undefined) return own
+      assumed ??= here[0]
+      if (at === '') return assumed
+    }
+  }
 }
