@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findPackageManager } from '../../src/core/stack/package-manager.ts'
+import { makePackageManagerLookup } from '../../src/core/stack/package-manager.ts'
 import { factsOf } from '../support/facts-of.ts'
 
 type Files = Record<string, string>
@@ -57,11 +57,11 @@ const environments: [title: string, files: Files, environment: string][] = [
 
 describe('an install by pip', () => {
   it.each(installs)('takes %s', async (_title, files, install) => {
-    expect(findPackageManager(await factsOf(files), 'python')?.install).toBe(install)
+    expect(makePackageManagerLookup(await factsOf(files))('python', '')?.install).toBe(install)
   })
 
   it.each(environments)('uses the environment that is %s', async (_title, files, environment) => {
-    const found = findPackageManager(await factsOf({ 'requirements.txt': '', ...files }), 'python')
+    const found = makePackageManagerLookup(await factsOf({ 'requirements.txt': '', ...files }))('python', '')
     expect(found?.environment).toBe(environment)
   })
 
@@ -70,7 +70,7 @@ describe('an install by pip', () => {
       'backend/requirements.txt': 'django\n',
       'README.md': 'cd backend && python3 -m venv venv && venv/bin/pip install -r requirements.txt\n',
     }
-    expect(findPackageManager(await factsOf(files), 'python', 'backend')).toMatchObject({
+    expect(makePackageManagerLookup(await factsOf(files))('python', 'backend')).toMatchObject({
       folder: 'backend',
       install: `${PIP} -r requirements.txt`,
       environment: 'venv',

@@ -2,7 +2,7 @@
 // Decided from manifests and lock files only; it never assumes that a tool is installed globally.
 import { groupBy } from '../group-by.ts'
 import { type Evidence, evidenceAt, findLine, folderOf, type RepoFacts, valueAt } from './facts.ts'
-import { findPipInstall } from './pip-install.ts'
+import { makePipInstalls, type PipInstall } from './pip-install.ts'
 
 export type Ecosystem = 'node' | 'python' | 'ruby' | 'php' | 'elixir' | 'rust' | 'go' | 'dotnet' | 'jvm'
 
@@ -129,7 +129,7 @@ export function findPackageManagers(facts: RepoFacts): PackageManager[] {
     if (file === 'pyproject.toml') notePyproject(facts, path, note)
   }
   const hasPip = [...byPlace.values()].some(one => one.name === 'pip')
-  const paths = new Set(hasPip ? facts.paths : [])
+  const pipInstalls = hasPip ? makePipInstalls(facts) : undefined
   return [...byPlace].map(([place, { name, rank, file, line }]) => {
     const folder = place.slice(place.indexOf(' ') + 1)
     const found = WAYS[name] as Way
@@ -142,8 +142,8 @@ export function findPackageManagers(facts: RepoFacts): PackageManager[] {
       name,
       folder,
       isAssumed: rank >= ASSUMED,
-      ...(name === 'pip'
-        ? pipWay(facts, folder, paths)
+      ...(name === 'pip' && pipInstalls !== undefined
+        ? pipWay(pipInstalls(folder))
         : { install: (lockFile === undefined ? UNLOCKED : LOCKED)[name] ?? found.install }),
       lockFile,
       evidence: evidenceAt(facts, file, line),
@@ -152,12 +152,7 @@ export function findPackageManagers(facts: RepoFacts): PackageManager[] {
 }
 
 /** As the instructions of most projects say it, called so that no other environment's pip can answer. */
-function pipWay(
-  facts: RepoFacts,
-  folder: string,
-  paths: ReadonlySet<string>,
-): Pick<PackageManager, 'install' | 'environment'> {
-  const { what, environment } = findPipInstall(facts, folder, paths)
+function pipWay({ what, environment }: PipInstall): Pick<PackageManager, 'install' | 'environment'> {
   return what === undefined
     ? { install: undefined }
     : { install: `python3 -m pip install -q ${what}`, environment }

@@ -10,6 +10,12 @@ export interface PipInstall {
   readonly environment: string
 }
 
+/** What one file tells: the arguments of each `pip install`, and the environment that it makes or uses. */
+interface Instruction {
+  readonly installs: readonly (readonly string[])[]
+  readonly environment: string | undefined
+}
+
 const INSTRUCTIONS =
   /^((readme|contributing|development|hacking|install)[\w.]*|(gnu)?makefile|\.?justfile|taskfile[\w.]*)$/i
 /** What a script can hold without quotes. */
@@ -17,45 +23,62 @@ const IS_PLAIN = /^[\w./@+-]+$/
 /** Those that a developer wants come first. */
 const LOCAL_FILES = ['local', 'dev', 'develop', 'development', 'base'] as const
 
-/** @param paths those of the facts. */
-export function findPipInstall(facts: RepoFacts, folder: string, paths: ReadonlySet<string>): PipInstall {
-  const texts = [...facts.files.values()]
-    .filter(
-      ({ path }) =>
-        ([folder, ''].includes(folderOf(path)) && INSTRUCTIONS.test(nameOf(path))) ||
-        /^(bin|scripts?)\/[\w.-]+$/.test(path),
-    )
-    .map(file => file.text)
-  const has = (path: string) => paths.has(below(folder, path))
+/** Reads the instructions once, since a repository may have thousands of folders. */
+export function makePipInstalls(facts: RepoFacts): (folder: string) => PipInstall {
+  const paths = new Set(facts.paths)
+  const byFolder = new Map<string, Instruction[]>()
+  for (const { path, text } of facts.files.values()) {
+    const isScript = /^(bin|scripts?)\/[\w.-]+$/.test(path)
+    if (!isScript && !INSTRUCTIONS.test(nameOf(path))) continue
+    const folder = isScript ? '' : folderOf(path)
+    byFolder.set(folder, [...(byFolder.get(folder) ?? []), readInstruction(text)])
+  }
+  return folder => {
+    const own = [...new Set([folder, ''])].flatMap(place => byFolder.get(place) ?? [])
+    const has = (path: string) => paths.has(below(folder, path))
+    return {
+      what: saidIn(own, has) ?? byFiles(facts, folder, has),
+      environment:
+        own.find(one => one.environment !== undefined)?.environment ??
+        ignoredEnvironment(facts, folder) ??
+        '.venv',
+    }
+  }
+}
+
+function readInstruction(text: string): Instruction {
+  const made =
+    /(?:-m venv|\bvirtualenv)\s+(?:(?:-p\s+\S+|-\S+)\s+)*(?:\.\/)?(\.?[A-Za-z][\w-]*)(?=[\s/`"']|$)/m.exec(
+      text,
+    )?.[1]
+  const used = /(?:^|[\s"'`/=])(\.?v?env[\w-]*)\/bin\/(?:activate|python3?|pip3?)\b/m.exec(text)?.[1]
   return {
-    what: saidIn(texts, has) ?? byFiles(facts, folder, has),
-    environment: environmentSaidIn(texts) ?? ignoredEnvironment(facts, folder) ?? '.venv',
+    installs: [...text.matchAll(/\bpip3?\s+install\s+([^\n`&|;#]+)/g)].map(match =>
+      (match[1] as string).replace(/["']/g, '').trim().split(/\s+/),
+    ),
+    environment: made ?? used,
   }
 }
 
 /** All requirement files that are named, else the project itself, with the extras that are named. */
-function saidIn(texts: readonly string[], has: (path: string) => boolean): string | undefined {
+function saidIn(instructions: readonly Instruction[], has: (path: string) => boolean): string | undefined {
   const files = new Set<string>()
   const projects = new Set<string>()
-  for (const text of texts)
-    for (const match of text.matchAll(/\bpip3?\s+install\s+([^\n`&|;#]+)/g)) {
-      const words = (match[1] as string).replace(/["']/g, '').trim().split(/\s+/)
-      for (const [at, word] of words.entries()) {
-        const file = /^(?:-r|--requirement=?)(.*)$/.exec(word)?.[1]
-        const path = file === undefined ? undefined : file || (words[at + 1] ?? '')
-        if (
-          path !== undefined &&
-          IS_PLAIN.test(path) &&
-          has(path) &&
-          /^(development|neutral)$/.test(scopeOf(path))
-        )
-          files.add(path)
-        if (/^\.(\[[\w, -]+\])?$/.test(word) && (has('pyproject.toml') || has('setup.py'))) projects.add(word)
-      }
+  const isProject = has('pyproject.toml') || has('setup.py')
+  for (const words of instructions.flatMap(one => one.installs))
+    for (const [at, word] of words.entries()) {
+      const file = /^(?:-r|--requirement=?)(.*)$/.exec(word)?.[1]
+      const path = file === undefined ? undefined : file || (words[at + 1] ?? '')
+      if (path !== undefined && IS_PLAIN.test(path) && has(path) && isForDevelopment(path)) files.add(path)
+      if (isProject && /^\.(\[[\w,-]+\])?$/.test(word)) projects.add(word)
     }
   const project = [...projects].sort((a, b) => b.length - a.length)[0]
   if (files.size > 0) return [...files].map(file => `-r ${file}`).join(' ')
-  return project === undefined ? undefined : `-e ${/\[/.test(project) ? `'${project}'` : project}`
+  return project === undefined ? undefined : `-e ${project === '.' ? project : `'${project}'`}`
+}
+
+function isForDevelopment(path: string): boolean {
+  return /^(development|neutral)$/.test(scopeOf(path))
 }
 
 function byFiles(facts: RepoFacts, folder: string, has: (path: string) => boolean): string | undefined {
@@ -72,18 +95,6 @@ function byFiles(facts: RepoFacts, folder: string, has: (path: string) => boolea
   if (file !== undefined) return `-r ${file}`
   const manifest = facts.toml.get(below(folder, 'pyproject.toml'))
   return has('setup.py') || valueAt(manifest, 'project') !== undefined ? '-e .' : undefined
-}
-
-function environmentSaidIn(texts: readonly string[]): string | undefined {
-  for (const text of texts) {
-    const made =
-      /(?:-m venv|\bvirtualenv)\s+(?:(?:-p\s+\S+|-\S+)\s+)*(?:\.\/)?(\.?[A-Za-z][\w-]*)(?=[\s/`"']|$)/m.exec(
-        text,
-      )?.[1]
-    const used = /(?:^|[\s"'`/=])(\.?v?env[\w-]*)\/bin\/(?:activate|python3?|pip3?)\b/m.exec(text)?.[1]
-    if (made !== undefined || used !== undefined) return made ?? used
-  }
-  return undefined
 }
 
 /** The usual list of what Python leaves behind names several; .venv is the first choice. */
