@@ -58,7 +58,7 @@ for (const fixture of [...nodeFixtures, ...otherFixtures])
         )
 
       await useBoth(clone, fixture, [one, two], variables)
-      for (const tree of [one, two]) await clone.penv(tree, 'up')
+      await together([one, two].map(tree => clone.penv(tree, 'up')))
       expect(await wordsOf(fixture, variables[0], one), 'after a second up').toEqual(['from one'])
 
       await addMigration(clone, fixture, [one, two], variables)
@@ -134,11 +134,10 @@ async function addMigration(
     askLines(fixture, variables[index] as Variables, tree, fixture.queries.applied)
   const before = await applied(0, one)
   clone.box.write(one, fixture.migration.files)
-  await clone.penv(one, 'up')
+  await together([one, two].map(tree => clone.penv(tree, 'up')))
   const { applied: added, isAlone } = fixture.migration
   expect(await applied(0, one)).toEqual(isAlone ? [added] : [...before, added])
   expect(await wordsOf(fixture, variables[0], one)).toEqual(['from one'])
-  await clone.penv(two, 'up')
   expect(await applied(1, two)).toEqual(before)
   expect(await askLines(fixture, clone.mainVariables, clone.main, fixture.queries.applied)).toEqual(before)
 }
