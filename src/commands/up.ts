@@ -111,7 +111,7 @@ async function findTemplate(
   // An environment that was ready once has its database: a template would come too late for it.
   const mayBuild = migrate !== false && stage.record.scripts === undefined
   try {
-    return await obtainTemplate(context, stage, { timeoutMs, mayBuild })
+    return await obtainTemplate(context, stage, { timeoutMs, mayBuild, force: context.flags.force })
   } catch (error) {
     if (!(error instanceof PenvError) || error.code !== 'BOOTSTRAP_FAILED') throw error
     context.note(`no template: ${error.message.split(';')[0]}; going on without one`)
