@@ -108,8 +108,17 @@ const ASSUMED = 98
 const LOCKS =
   /^(pnpm-lock\.yaml|yarn\.lock|bun\.lockb?|package-lock\.json|npm-shrinkwrap\.json|deno\.lock|uv\.lock|poetry\.lock|pdm\.lock|Pipfile\.lock|requirements\.txt|Gemfile\.lock|composer\.lock|mix\.lock|Cargo\.lock|go\.sum|packages\.lock\.json|gradle\.lockfile)$/
 
+/** Several detectors ask, and facts never change. */
+const foundIn = new WeakMap<RepoFacts, readonly PackageManager[]>()
+
 /** The managers of all folders that have a manifest of their own; one for each ecosystem and folder. */
-export function findPackageManagers(facts: RepoFacts): PackageManager[] {
+export function findPackageManagers(facts: RepoFacts): readonly PackageManager[] {
+  const known = foundIn.get(facts) ?? readPackageManagers(facts)
+  foundIn.set(facts, known)
+  return known
+}
+
+function readPackageManagers(facts: RepoFacts): PackageManager[] {
   const byPlace = new Map<string, { name: string; rank: number; file: string; line: number }>()
   const locks = new Map<string, string>()
   const note = (folder: string, name: string, rank: number, file: string, line = 1) => {
@@ -128,6 +137,7 @@ export function findPackageManagers(facts: RepoFacts): PackageManager[] {
     if (file === 'package.json') noteNodeManifest(facts, path, note)
     if (file === 'pyproject.toml') notePyproject(facts, path, note)
   }
+  const wrappers = new Set(facts.paths.filter(path => path === 'mvnw' || path === 'gradlew'))
   const hasPip = [...byPlace.values()].some(one => one.name === 'pip')
   const pipInstalls = hasPip ? makePipInstalls(facts) : undefined
   return [...byPlace].map(([place, { name, rank, file, line }]) => {
@@ -135,7 +145,7 @@ export function findPackageManagers(facts: RepoFacts): PackageManager[] {
     const found = WAYS[name] as Way
     const lockFile = locks.get(`${folder}\n${name}`)
     const wrapper = name === 'maven' ? 'mvnw' : name === 'gradle' ? 'gradlew' : undefined
-    const hasWrapper = wrapper !== undefined && facts.paths.includes(wrapper)
+    const hasWrapper = wrapper !== undefined && wrappers.has(wrapper)
     return {
       ...found,
       ...(hasWrapper ? { exec: `./${wrapper} ` } : {}),
