@@ -42,6 +42,8 @@ _redis_cli() (
   _node=${_node:-$_host:$_port}
   case $_scheme in rediss | valkeys) set -- --tls "$@" ;; esac
   [ -z "$_user" ] || set -- --user "$_user" "$@"
+  # The client takes an empty one for a password, too.
+  unset REDISCLI_AUTH VALKEYCLI_AUTH
   [ -z "$_password" ] || { REDISCLI_AUTH=$_password && VALKEYCLI_AUTH=$_password && export REDISCLI_AUTH VALKEYCLI_AUTH; }
   "$_client" --no-auth-warning -h "${_node%:*}" -p "${_node##*:}" "$@" 2>&1
 )

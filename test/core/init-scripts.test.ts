@@ -22,6 +22,22 @@ function provision(scripts: InitScripts, env?: Record<string, string>, main: Fil
   }
 }
 
+/** Sources servers.sh as a script does, and runs a line after it. */
+function sourceServers(
+  scripts: InitScripts,
+  line: string,
+  main: Files,
+  env: Record<string, string> = {},
+): string {
+  const files = new Map([...scripts.files, ['show.sh', `set -eu\n. "$PENV_DIR/servers.sh"\n${line}`]])
+  const box = makeStubBox(files, undefined, main)
+  try {
+    return box.run('show.sh', [], env).stdout
+  } finally {
+    box.remove()
+  }
+}
+
 const service = (name: string, image: string, rest = '') => `  ${name}:\n    image: ${image}\n${rest}`
 const compose = (...services: string[]) => `services:\n${services.join('')}`
 const db = service(
@@ -439,6 +455,94 @@ describe('composeInitScripts', () => {
     )
   })
 
+  it.each([
+    [
+      'a URL',
+      'DATABASE_URL=postgres://app:app@localhost:5433/app\n',
+      'DATABASE_URL=postgres://me:s%20cret@127.0.0.1:7000/x\n',
+    ],
+    [
+      'parts',
+      'DB_HOST=localhost\nDB_PORT=5433\nDB_USER=app\nDB_PASSWORD=\nDB_NAME=app\n',
+      'DB_HOST=127.0.0.1\nDB_PORT=7000\nDB_USER=me\nDB_PASSWORD="s cret"\nDB_NAME=x\n',
+    ],
+  ])(
+    'finds the server where %s of the main checkout says, before the compose file',
+    async (_title, example, own) => {
+      const scripts = await init({ ...web, 'compose.yaml': compose(db), '.env.example': example })
+      const show = 'printf "%s|%s|%s|%s" "$PGHOST" "$PGPORT" "$PGUSER" "$PGPASSWORD"\n'
+      const shown = (main: Files, env = {}) => sourceServers(scripts, show, main, env)
+      expect(shown({ '.env': own })).toBe('127.0.0.1|7000|me|s cret')
+      expect(shown({})).toBe('localhost|5433|app|app')
+      expect(shown({ '.env': own }, { PGPORT: '9' })).toMatch(/\|9\|/)
+    },
+  )
+
+  it('finds a port of the compose file that the main checkout has changed by its variable', async () => {
+    const moved = service('db', 'postgres:16', '    ports: ["${DB_PORT:-5432}:5432"]\n')
+    const scripts = await init({ ...web, 'compose.yaml': compose(moved) })
+    expect(sourceServers(scripts, 'printf %s "$PGPORT"\n', { '.env': 'DB_PORT=7000\n' })).toBe('7000')
+    expect(sourceServers(scripts, 'printf %s "$PGPORT"\n', {})).toBe('5432')
+  })
+
+  it('asks nobody for a password that an example or the main checkout has', async () => {
+    const scripts = await init({
+      'package.json': JSON.stringify({ scripts: { dev: 'next dev' }, dependencies: { pg: '8' } }),
+      '.env.example': 'DATABASE_URL=postgres://app:ex4mple@localhost:5433/app\n',
+    })
+    expect(scripts.questions.filter(text => /password/.test(text))).toEqual([])
+    expect(
+      sourceServers(scripts, 'printf %s "$PGPASSWORD"\n', {
+        '.env.example': 'DATABASE_URL=postgres://app:ex4mple@localhost/app\n',
+      }),
+    ).toBe('ex4mple')
+  })
+
+  it('gives the app the settings of the main checkout, and no resource of it', async () => {
+    const scripts = await init({
+      ...web,
+      'compose.yaml': compose(db),
+      '.env.example':
+        'DATABASE_URL=postgres://app:app@localhost:5433/app\nSESSION_SECRET=\nLOG_LEVEL=debug\nAPI_URL=https://api.example.com/v1\n' +
+        'SEARCH_HOST=localhost\nSEARCH_INDEX=shop\nUPLOADS_BUCKET=shop\nCOMPOSE_PROJECT_NAME=shop\n',
+      '.env': 'STRIPE_KEY=sk\n',
+    })
+    const { env } = provision(
+      scripts,
+      {},
+      { '.env': 'SESSION_SECRET=" a b"\nSTRIPE_KEY=sk # mine\nSEARCH_HOST=localhost\n' },
+    )
+    const text = scripts.files.get('provision.sh') ?? ''
+    expect(text).toContain('$(main_pairs API_URL LOG_LEVEL SESSION_SECRET STRIPE_KEY)')
+    expect(env.get('SESSION_SECRET')).toBe("' a b'")
+    expect(env.get('STRIPE_KEY')).toBe("'sk'")
+    for (const key of ['SEARCH_HOST', 'SEARCH_INDEX', 'UPLOADS_BUCKET', 'COMPOSE_PROJECT_NAME'])
+      expect(env.has(key), key).toBe(false)
+  })
+
+  it('leaves to git the settings of a file that git has', async () => {
+    const files = { ...web, '.env.development': 'LOG_LEVEL=debug\nPORT=3000\n' }
+    const facts = await factsOf(files, Object.keys(files))
+    const scripts = composeInitScripts(describeStack(facts), readInitSources(facts))
+    expect(scripts.files.get('provision.sh')).not.toContain('main_pairs')
+  })
+
+  it.each([
+    ['npm', 'package-lock.json', 'npm ci', 'node_modules/.package-lock.json'],
+    ['pnpm', 'pnpm-lock.yaml', 'pnpm install --frozen-lockfile', 'node_modules/.modules.yaml'],
+  ])(
+    'installs the packages of %s that a worktree lacks, whether or not it has to migrate',
+    async (_name, lock, install, whole) => {
+      const scripts = await init({ ...web, ...prisma, 'compose.yaml': compose(db), [lock]: '{}' })
+      const cloned = { PENV_TEMPLATE_FRESH: '1', postgres_cloned: '1' }
+      expect(provision(scripts, cloned).log).toContain(install)
+      expect(provision(scripts, cloned, { 'node_modules/half/of.js': '' }).log).toContain(install)
+      expect(provision(scripts, cloned, { [whole]: '' }).log).not.toContain(install)
+      const plain = await init({ ...web, [lock]: '{}' })
+      expect(provision(plain).log).toContain(install)
+    },
+  )
+
   it('lists what stays the main checkout’s, and nothing that it sets apart', async () => {
     const scripts = await init({
       ...web,
@@ -544,7 +648,7 @@ describe('composeInitScripts', () => {
     expect(env.get('COMPOSE_PROJECT_NAME')).toBe('preview-wt_abc123')
     expect(env.get('DATABASE_URL')).toBe('postgres://u:p@localhost/shop')
     expect(env.get('MEILI_URL')).toBe(`http://localhost:${env.get('MEILI_PORT')}`)
-    expect(log.at(-1)).toMatch(
+    expect(log.find(line => line.startsWith('docker '))).toMatch(
       /^docker compose .*-p preview-wt_abc123 -f compose\.yaml -f \S.*\/\.preview\/compose\.yaml --env-file \S.*\.env\.preview up -d --wait db search$/,
     )
   })

@@ -149,6 +149,15 @@ describeServer('redis indexes', missingRedis, () => {
     expect(stderr).toContain('REDIS_URL')
   })
 
+  it('takes an empty password for none', async () => {
+    const open = await startRedis('')
+    try {
+      await succeed('export REDISCLI_AUTH; redis_create 3; redis_verify 3; redis_drop 3', open.env)
+    } finally {
+      await open.stop()
+    }
+  })
+
   it('refuses to act for nobody', async () => {
     for (const verb of ['create', 'verify', 'drop'])
       expect((await run(`unset PENV_ID; redis_${verb} 3`)).stderr).toContain('PENV_ID')

@@ -140,7 +140,11 @@ describe('adapters', () => {
   const nameOf = (path: string) => path.replace(/^.*\/(.*)\.sh$/, '$1')
   const hasVerb = (path: string) => /^[a-z]\w*_(create|verify|drop|url|list)\(\)/m.test(textOf(path))
   const names = adapters.filter(hasVerb).map(nameOf)
-  const libraries = adapters.filter(path => !hasVerb(path)).map(nameOf)
+  // main.sh is for the scripts that init writes.
+  const libraries = adapters
+    .filter(path => !hasVerb(path))
+    .map(nameOf)
+    .filter(name => name !== 'main')
 
   // init writes `. "$PENV_ADAPTERS/venv.sh"` from such a path.
   const initFiles = readdirSync(join(repository, 'src', 'core', 'init')).map(file => `src/core/init/${file}`)

@@ -125,16 +125,16 @@ export function cloneFixture(fixture: Fixture, ports: Ports): Clone {
   const main = realpathSync(join(box.root, fixture.name))
   const mainFiles = fixture.mainEnv(ports)
   box.write(main, mainFiles)
-  const type = (cwd: string, file: string, args: string[]) =>
-    new Promise<string>((done, fail) =>
-      execFile(file, args, { cwd, env: box.env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) =>
-        error === null
-          ? done(stdout)
-          : fail(
-              new Error(`${[file, ...args].join(' ')} exited ${error.code} in ${cwd}\n${stdout}${stderr}`),
-            ),
-      ),
-    )
+  const call = (cwd: string, file: string, args: string[]) =>
+    new Promise<string>((done, fail) => {
+      const options = { cwd, env: box.env, maxBuffer: 64 * 1024 * 1024 }
+      const child = execFile(file, args, options, (error, stdout, stderr) => {
+        const said = `${stdout}${stderr}`
+        if (error === null) done(stdout)
+        else fail(new Error(`${[file, ...args].join(' ')} exited ${error.code} in ${cwd}\n${said}`))
+      })
+      child.stdin?.end()
+    })
   return {
     box,
     main,
@@ -149,8 +149,8 @@ export function cloneFixture(fixture: Fixture, ports: Ports): Clone {
       box.git(main, 'worktree', 'add', '--quiet', '-b', name.replace(/[^a-z0-9]+/gi, '-'), '--', path)
       return realpathSync(path)
     },
-    type: (cwd, command) => type(cwd, 'sh', ['-euc', command]),
-    penv: (cwd, ...args) => type(cwd, 'penv', args),
+    type: (cwd, command) => call(cwd, 'sh', ['-euc', command]),
+    penv: (cwd, ...args) => call(cwd, 'penv', args),
   }
 }
 

@@ -5,14 +5,21 @@ import { dirname, join } from 'node:path'
 import type { RepoFacts } from '../../src/core/stack/facts.ts'
 import { readRepoFacts } from '../../src/host/repo-facts.ts'
 
-export async function factsOf(files: Readonly<Record<string, string>>): Promise<RepoFacts> {
+/** @param tracked what git's index has, where a test is about that. */
+export async function factsOf(
+  files: Readonly<Record<string, string>>,
+  tracked?: readonly string[],
+): Promise<RepoFacts> {
   const root = mkdtempSync(join(tmpdir(), 'penv-facts-'))
   try {
     for (const [path, text] of Object.entries(files)) {
       mkdirSync(dirname(join(root, path)), { recursive: true })
       writeFileSync(join(root, path), text)
     }
-    return await readRepoFacts(root)
+    return await readRepoFacts(
+      root,
+      tracked && (async args => (args[0] === 'ls-files' ? tracked.map(path => `H ${path}`).join('\0') : '')),
+    )
   } finally {
     rmSync(root, { recursive: true, force: true })
   }

@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { adapterDirectory } from './adapters.ts'
 
 const SERVICES =
   'postgres mysql mongodb sqlite clickhouse redis rabbitmq kafka nats s3 elasticsearch qdrant'.split(' ')
@@ -51,6 +52,7 @@ export interface StubRun {
   readonly log: string[]
   /** What was given to penv env. */
   readonly env: Map<string, string>
+  readonly stdout: string
 }
 
 export interface StubBox {
@@ -92,6 +94,8 @@ export function makeStubBox(
     join(box, 'adapters', 'venv.sh'),
     `venv_use() { printf 'venv_use %s\\n' "\${1:-.venv}" >>"$STUB_LOG"; }\n`,
   )
+  for (const shared of ['common.sh', 'http.sh', 'main.sh'])
+    cpSync(join(adapterDirectory, shared), join(box, 'adapters', shared))
   for (const [name, text] of files) writeFileSync(join(root, '.preview', name), text)
   for (const [name, text] of Object.entries(main)) {
     mkdirSync(dirname(join(root, name)), { recursive: true })
@@ -102,9 +106,10 @@ export function makeStubBox(
       const log = join(box, 'log')
       const written = join(box, 'env')
       for (const file of [log, written]) writeFileSync(file, '')
-      execFileSync('dash', [join(root, '.preview', script), ...args], {
+      const stdout = execFileSync('dash', [join(root, '.preview', script), ...args], {
         cwd: root,
         stdio: ['ignore', 'pipe', 'pipe'],
+        encoding: 'utf8',
         env: {
           PATH: `${join(box, 'bin')}:/usr/bin:/bin`,
           HOME: box,
@@ -126,6 +131,7 @@ export function makeStubBox(
       const lines = (file: string) => readFileSync(file, 'utf8').split('\n').filter(Boolean)
       return {
         log: lines(log),
+        stdout,
         env: new Map(
           lines(written).map(line => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
         ),

@@ -33,6 +33,7 @@ export const ACCOUNT_RULES: Partial<Record<ServiceKind, AccountRule>> = {
     port: 6379,
     host: 'REDIS_HOST',
     portVariable: 'REDIS_PORT',
+    user: ['REDIS_USERNAME', undefined, []],
     password: ['REDISCLI_AUTH', undefined, ['REDIS_PASSWORD', 'VALKEY_PASSWORD']],
   },
   mongodb: {

@@ -4,15 +4,24 @@ import type { Stack } from '../stack.ts'
 import { isPlain, type ServerLines, serverLines } from './init-servers.ts'
 import type { Slice } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
-import { saysFrom, scriptText } from './init-text.ts'
+import { scriptText } from './init-text.ts'
 import { needsAccount } from './init-values.ts'
 
-export function accountsOf(stack: Stack, slices: readonly Slice[], sources: InitSources): ServerLines {
+/** A script that asks the main checkout sources it. */
+export const MAIN_FILE = '$PENV_ADAPTERS/main.sh'
+
+/** @param isShared whether the main checkout uses the same servers. */
+export function accountsOf(
+  stack: Stack,
+  slices: readonly Slice[],
+  sources: InitSources,
+  isShared: boolean,
+): ServerLines {
   const all = slices
     .filter((slice, at) => slices.findIndex(other => other.kind === slice.kind) === at)
     .map(slice => {
       const server = sources.compose?.servers.find(one => one.kind === slice.kind)
-      const lines = serverLines(slice.kind, server, stack.envKeys, sources)
+      const lines = serverLines(slice.kind, server, stack.envKeys, sources, isShared)
       const isNeeded = slices.some(one => one.kind === slice.kind && needsAccount(one))
       return isNeeded || !isPlain(slice.kind, lines)
         ? lines
@@ -26,26 +35,24 @@ export function accountsOf(stack: Stack, slices: readonly Slice[], sources: Init
 }
 
 export function serversText(accounts: ServerLines, sources: InitSources, asksMain = false): string {
+  const asks = asksMain || accounts.lines.some(line => /\bmain_/.test(line))
   return scriptText(
     [
       '#!/bin/sh',
       '# servers.sh: where the shared servers are, and with which account. The other scripts source it.',
-      `# The caller's environment goes first${saysFrom(sources) === '' ? '' : `, then what stands in the files that init read`}.`,
+      "# The caller's environment goes first, then what the main checkout says, then the files that init read.",
+      ...(asks
+        ? [
+            '# shellcheck disable=SC1091,SC2154 # main.sh is found when it runs, and sets main_host and its like',
+          ]
+        : []),
     ],
-    asksMain || accounts.lines.some(line => line.includes('of_main')) ? ofMainLines(sources.envFiles) : [],
+    asks ? [`. "${MAIN_FILE}"`, mainReads(sources)] : [],
     [...accounts.lines, `export ${accounts.variables.join(' ')}`],
   )
 }
 
-/** The function that servers.sh needs where a value stands in the main checkout's env file. */
-function ofMainLines(envFiles: readonly string[]): string[] {
-  const files = envFiles.map(file => `"$_main/${file}"`).join(' ')
-  return [
-    '# of_main KEY [DEFAULT]: what the main checkout says in its env file.',
-    'of_main() {',
-    '  _main=${PENV_MAIN:-$PENV_ROOT}',
-    `  _said=$(cat ${files} 2>/dev/null | sed -n "s/^$1=//p" | tail -n 1 | tr -d "\\"'\\r")`,
-    `  printf '%s\\n' "\${_said:-\${2:-}}"`,
-    '}',
-  ]
+/** Where the main checkout's files are, for the functions of main.sh. */
+export function mainReads(sources: InitSources): string {
+  return `main_reads ${sources.mainFiles.join(' ')}`
 }

@@ -7,14 +7,20 @@ import { migrationSteps, type Step, usedMigrations } from './init-steps.ts'
 import { header, scriptText, usedAssignments } from './init-text.ts'
 import { sliceValue } from './init-values.ts'
 
-export function migrateBlock(stack: Stack, steps: readonly Step[], cloned: Slice | undefined): string[] {
+/** @param installed the steps whose installs the script has called before */
+export function migrateBlock(
+  stack: Stack,
+  steps: readonly Step[],
+  installed: readonly Step[],
+  cloned: Slice | undefined,
+): string[] {
   if (steps.length === 0) return []
   const isOld =
     cloned === undefined ? '' : ` && [ "\${${cloned.kind}_cloned:-}\${PENV_TEMPLATE_FRESH:-}" != 11 ]`
   return [
     ...(cloned === undefined ? [] : ['# A clone of a fresh template has every migration already.']),
     `if [ -z "\${PENV_NO_MIGRATE:-}" ]${isOld}; then`,
-    ...callLines(stack, steps, true).map(line => `  ${line}`),
+    ...callLines(stack, steps, true, installed).map(line => `  ${line}`),
     'fi',
   ]
 }
@@ -22,9 +28,7 @@ export function migrateBlock(stack: Stack, steps: readonly Step[], cloned: Slice
 /** Before the migrations and apart from them: a clone of a template needs the programs, too. */
 export function installBlock(stack: Stack, steps: readonly Step[]): string[] {
   const lines = installLines(stack, steps)
-  return lines.length === 0
-    ? []
-    : ['# What is installed in the main checkout is not installed here.', ...lines]
+  return lines.length === 0 ? [] : ['# A new worktree has none of what git does not track.', ...lines]
 }
 
 export function bootstrapText(
@@ -51,7 +55,7 @@ export function bootstrapText(
   const own = sourced.filter(
     file => file.endsWith(`/${cloned.kind}.sh`) || (hasAccounts && file.endsWith('/servers.sh')),
   )
-  const calls = [...installLines(stack, steps), ...callLines(stack, steps, false)]
+  const calls = [...installLines(stack, steps), ...callLines(stack, steps, false, steps)]
   const assignments = [
     `${cloned.variable}=$PENV_TEMPLATE`,
     `${cloned.urlVariable}=$(${cloned.kind}_url "$PENV_TEMPLATE")`,

@@ -21,7 +21,7 @@ export function installLines(stack: Stack, steps: readonly Step[]): string[] {
     const call = folder === '' ? install : `(cd ${quoteWord(folder)} && ${install})`
     const environment = environmentOf(manager)
     if (environment !== undefined) return [useLine(environment), call]
-    if (installed !== undefined) return [`[ -d ${quoteWord(inFolder(folder, installed))} ] || ${call}`]
+    if (installed !== undefined) return [`[ -e ${quoteWord(inFolder(folder, installed))} ] || ${call}`]
     if (name === 'bundler')
       return [
         folder === ''
@@ -35,9 +35,17 @@ export function installLines(stack: Stack, steps: readonly Step[]): string[] {
   })
 }
 
-/** The calls themselves; where there are several virtual environments, each in its own. */
-export function callLines(stack: Stack, steps: readonly Step[], inEnvironment: boolean): string[] {
-  const isMixed = environmentsOf(stack, steps).length > 1
+/**
+ * The calls themselves; where there are several virtual environments, each in its own.
+ * @param installed the steps whose installs the script has called before
+ */
+export function callLines(
+  stack: Stack,
+  steps: readonly Step[],
+  inEnvironment: boolean,
+  installed: readonly Step[],
+): string[] {
+  const isMixed = environmentsOf(stack, installed).length > 1
   return steps.flatMap(step => {
     const environment = isMixed ? environmentOf(managerOf(stack, step)) : undefined
     return [...(environment === undefined ? [] : [useLine(environment)]), callStep(step, inEnvironment)]

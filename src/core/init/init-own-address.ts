@@ -3,6 +3,7 @@
 
 import type { ServiceKind } from '../stack/images.ts'
 import { containerPort } from './account-rules.ts'
+import { mainValue } from './init-account-lines.ts'
 import type { OwnProject } from './init-compose.ts'
 import type { Slice } from './init-slices.ts'
 import type { ComposeServer, ComposeSource } from './init-sources.ts'
@@ -99,7 +100,7 @@ function databaseOf(slice: Slice, server: ComposeServer): string {
     .map(name => server.settings.get(name))
     .find(one => one !== undefined)
   if (slice.suffix === '' && setting?.variable !== undefined)
-    return `$(of_main ${setting.variable} ${quoteWord(setting.value || 'app')})`
+    return mainValue(setting.variable, setting.value || 'app')
   const example = slice.keys
     .map(key => /^[a-z][\w+.:-]*:\/\/[^/?#]*\/([\w-]+)/i.exec(key.example ?? '')?.[1])
     .find(one => one !== undefined)
@@ -114,6 +115,6 @@ function mongoBase(server: ComposeServer): string {
       ? undefined
       : setting.variable === undefined
         ? encodeURIComponent(setting.value)
-        : `$(of_main ${setting.variable} ${quoteWord(setting.value ?? '')})`
+        : mainValue(setting.variable, setting.value)
   return user === undefined ? 'mongodb://' : `mongodb://${plain(user)}:${plain(password) ?? ''}@`
 }

@@ -23,7 +23,7 @@ export function reachLines(addresses: readonly OwnAddress[], accounts: ServerLin
   // An adapter reads the account by itself.
   const asks =
     adapters.length > 0 ||
-    said.includes('of_main') ||
+    said.includes('main_value') ||
     accounts.variables.some(name => new RegExp(`\\$\\{?${name}\\b`).test(said))
   const isUsed = (one: OwnAddress) =>
     adapters.some(line => line.includes(`/${one.kind}.sh`)) ||

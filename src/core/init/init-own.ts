@@ -2,12 +2,13 @@
 // that go with it. Text only: what is started is decided in core/init/init-compose.ts.
 
 import type { Stack } from '../stack.ts'
-import { accountsOf, serversText } from './init-accounts.ts'
+import { accountsOf, MAIN_FILE, mainReads, serversText } from './init-accounts.ts'
 import { installBlock, migrateBlock } from './init-bootstrap.ts'
 import { type OwnProject, planOwnProject } from './init-compose.ts'
 import { callLines, installLines, installSources } from './init-installs.ts'
 import { ownAddress } from './init-own-address.ts'
 import { addressQuestions, ownValues, reachLines } from './init-own-values.ts'
+import { findPassedKeys } from './init-passed-keys.ts'
 import { planPorts } from './init-ports.ts'
 import { testQuestions } from './init-shared.ts'
 import { planSlices } from './init-slices.ts'
@@ -17,6 +18,7 @@ import {
   migrationQuestions,
   migrationSteps,
   seedSteps,
+  startSteps,
   usedMigrations,
 } from './init-steps.ts'
 import { envBlock, header, question, quoteWord, saysFrom, scriptText } from './init-text.ts'
@@ -49,15 +51,20 @@ export function composeOwnScripts(
   const reached = planned.flatMap(({ slice, address }) => (address === undefined ? [] : [{ slice, address }]))
   const slices = reached.map(one => one.slice)
   const addresses = reached.map(one => one.address)
-  const accounts = accountsOf(stack, slices, sources)
+  const accounts = accountsOf(stack, slices, sources, false)
   const values = ownValues(plan, app, slices, sources)
   const migrations = migrationSteps(stack, slices)
   const steps = runsApp ? [] : migrations.called
+  const installed = runsApp ? [] : [...steps, ...startSteps(stack)]
   const reach = [
     ...reachLines(addresses, accounts, [...envBlock(values), ...steps.map(step => step.command)].join('\n')),
-    ...installSources(stack, steps).map(file => `. "${file}"`),
+    ...installSources(stack, installed).map(file => `. "${file}"`),
   ]
   const hasAccounts = reach.some(line => line.includes('/servers.sh'))
+  const passed = runsApp ? [] : findPassedKeys(stack, sources, new Set(values.map(([key]) => key)))
+  const asksMain =
+    passed.length > 0 || addresses.some(one => one.after.some(line => line.includes('main_value')))
+  const sourced = asksMain && !hasAccounts ? [`. "${MAIN_FILE}"`, mainReads(sources), ...reach] : reach
   const unknown = [
     ...(runsApp ? [] : questions),
     ...plan.questions,
@@ -72,7 +79,7 @@ export function composeOwnScripts(
       header([
         "provision.sh: a compose project of this worktree's own, on ports of its own.",
         `penv up runs it, and again is harmless. Made by penv init${saysFrom(sources)}; change it freely.`,
-        ...(reach.some(line => line.startsWith('. '))
+        ...(sourced.some(line => line.startsWith('. '))
           ? ['shellcheck disable=SC1091 # these files are found when it runs']
           : []),
       ]),
@@ -81,12 +88,12 @@ export function composeOwnScripts(
         ...plan.ports.map(port => `${port.name}_port=$(penv get port ${port.name})`),
         ...app.map(port => `${port.variable}=$(penv get port ${port.name})`),
       ],
-      reach,
+      sourced,
       [...(runsApp ? [] : remarks).map(remark => `# ${remark}`), ...[...new Set(unknown)].map(question)],
-      envBlock(values),
+      envBlock(values, passed),
       upLines(compose, plan),
-      installBlock(stack, steps),
-      migrateBlock(stack, steps, undefined),
+      installBlock(stack, installed),
+      migrateBlock(stack, steps, installed, undefined),
     ),
   )
   files.set(
@@ -135,19 +142,11 @@ export function composeOwnScripts(
           ],
           installSources(stack, seeds),
         ),
-        [...installLines(stack, seeds), ...callLines(stack, seeds, true)],
+        [...installLines(stack, seeds), ...callLines(stack, seeds, true, seeds)],
       ),
     )
   if (plan.override !== undefined) files.set('compose.yaml', plan.override)
-  if (hasAccounts)
-    files.set(
-      'servers.sh',
-      serversText(
-        accounts,
-        sources,
-        addresses.some(one => one.after.some(line => line.includes('of_main'))),
-      ),
-    )
+  if (hasAccounts) files.set('servers.sh', serversText(accounts, sources, asksMain))
   return files
 }
 

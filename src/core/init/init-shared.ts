@@ -2,20 +2,28 @@
 // Text only: what is taken, and under which keys, is decided in core/init/init-slices.ts and core/init/init-ports.ts.
 
 import type { Stack } from '../stack.ts'
-import { accountsOf, serversText } from './init-accounts.ts'
+import { accountsOf, MAIN_FILE, mainReads, serversText } from './init-accounts.ts'
 import { bootstrapText, installBlock, migrateBlock, templateInputs } from './init-bootstrap.ts'
 import { callLines, installLines, installSources } from './init-installs.ts'
+import { findPassedKeys } from './init-passed-keys.ts'
 import { addressValues, planPorts } from './init-ports.ts'
 import { findSharedKeys } from './init-shared-keys.ts'
 import { ADAPTERS, MAIN, planSlices, type Slice } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
-import { asksForDatabase, migrationQuestions, migrationSteps, type Step, seedSteps } from './init-steps.ts'
+import {
+  asksForDatabase,
+  migrationQuestions,
+  migrationSteps,
+  type Step,
+  seedSteps,
+  startSteps,
+} from './init-steps.ts'
 import { envBlock, header, question, saysFrom, scriptText, usedAssignments } from './init-text.ts'
 import { sliceValue } from './init-values.ts'
 
 export function composeSharedScripts(stack: Stack, sources: InitSources): Map<string, string> {
   const slices = planSlices(stack)
-  const accounts = accountsOf(stack, slices, sources)
+  const accounts = accountsOf(stack, slices, sources, true)
   const migrations = migrationSteps(stack, slices)
   const steps = migrations.called
   const files = new Map<string, string>()
@@ -42,6 +50,10 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
   values.push(...addressValues(sources, ports, new Set(values.map(([key]) => key))))
   unknown.push(...migrationQuestions(stack, migrations), ...testQuestions(slices), ...withoutAdapter(stack))
   const cloned = slices.find(slice => slice.isCloneable && steps.length > 0 && isAlone(slice, slices))
+  const shared = findSharedKeys(stack, slices, sources, new Set(values.map(([key]) => key)))
+  const passed = findPassedKeys(stack, sources, new Set([...values.map(([key]) => key), ...shared]))
+  const asksMain = passed.length > 0 && !hasAccounts
+  const installed = [...steps, ...startSteps(stack)]
   files.set(
     'provision.sh',
     scriptText(
@@ -50,17 +62,21 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
           `provision.sh: ${whatIsTaken(slices)} of this worktree's own.`,
           `penv up runs it, and again is harmless. Made by penv init${saysFrom(sources)}; change it freely.`,
         ],
-        [...sourced, ...installSources(stack, steps)],
+        [...(asksMain ? [MAIN_FILE] : []), ...sourced, ...installSources(stack, installed)],
       ),
+      asksMain ? [mainReads(sources)] : [],
       [...allocations(slices), ...ports.map(port => `${port.variable}=$(penv get port ${port.name})`)],
       [
         ...creations(slices, cloned),
-        ...urlLines(slices, [...envBlock(values), ...migrateBlock(stack, steps, cloned)].join('\n')),
+        ...urlLines(
+          slices,
+          [...envBlock(values), ...migrateBlock(stack, steps, installed, cloned)].join('\n'),
+        ),
       ],
       [...remarks.map(remark => `# ${remark}`), ...[...new Set(unknown)].map(question)],
-      envBlock(values),
-      installBlock(stack, steps),
-      migrateBlock(stack, steps, cloned),
+      envBlock(values, passed),
+      installBlock(stack, installed),
+      migrateBlock(stack, steps, installed, cloned),
     ),
   )
   files.set(
@@ -105,7 +121,7 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
           installSources(stack, seeds),
         ),
         sliceVariables(slices, seeds),
-        [...installLines(stack, seeds), ...callLines(stack, seeds, true)],
+        [...installLines(stack, seeds), ...callLines(stack, seeds, true, seeds)],
       ),
     )
   if (cloned !== undefined) {
@@ -113,7 +129,6 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
     files.set('template.inputs', templateInputs(stack, cloned))
   }
   if (hasAccounts) files.set('servers.sh', serversText(accounts, sources))
-  const shared = findSharedKeys(stack, slices, sources, new Set(values.map(([key]) => key)))
   if (shared.length > 0)
     files.set(
       'shared',

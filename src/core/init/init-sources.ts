@@ -2,7 +2,15 @@
 // they are written, and the addresses that env examples give. It resolves nothing of a real .env file.
 import type { ComposePort } from '../stack/compose-ports.ts'
 import { findComposeProjects } from '../stack/compose-standing.ts'
-import { asRecord, folderOf, type RepoFacts, valueAt, withoutScripts } from '../stack/facts.ts'
+import {
+  asRecord,
+  type EnvFile,
+  folderOf,
+  nameOf,
+  type RepoFacts,
+  valueAt,
+  withoutScripts,
+} from '../stack/facts.ts'
 import type { ServiceKind } from '../stack/images.ts'
 import { scopeOf } from '../stack/scope.ts'
 
@@ -46,8 +54,11 @@ export interface InitSources {
   readonly examples: readonly { readonly key: string; readonly value: string }[]
   /** All keys of env files, real ones included: what a comparison with the main checkout looks at. */
   readonly keys: ReadonlySet<string>
-  /** Env files at the root, examples first: where the main checkout's values stand. */
-  readonly envFiles: readonly string[]
+  /** Where the main checkout's values stand, by path; of two files that say something, the later one goes first. */
+  readonly mainFiles: readonly string[]
+  readonly exampleFiles: readonly string[]
+  /** Keys that a new worktree's app lacks: those of examples and of a developer's own env files. */
+  readonly untracked: readonly string[]
 }
 
 export function readInitSources(all: RepoFacts): InitSources {
@@ -65,13 +76,39 @@ export function readInitSources(all: RepoFacts): InitSources {
     compose: readComposeSource(facts),
     examples: [...examples].map(([key, value]) => ({ key, value })),
     keys: new Set(envs.flatMap(env => env.entries.filter(entry => !entry.commented).map(entry => entry.key))),
-    envFiles: [
-      ...envs
-        .filter(env => env.kind !== 'real' && folderOf(env.path) === '' && env.path !== '.env')
-        .map(env => env.path),
-      '.env',
+    mainFiles: mainFilesOf(envs),
+    exampleFiles: envs.filter(env => env.kind === 'example').map(env => env.path),
+    untracked: [
+      ...new Set(
+        envs
+          .filter(env => env.kind !== 'committed')
+          .flatMap(env => env.entries.filter(entry => !entry.commented).map(entry => entry.key)),
+      ),
     ],
   }
+}
+
+/** The root's files go before those of folders, a developer's own before examples, and `.env.local` before `.env`. */
+function mainFilesOf(envs: readonly EnvFile[]): string[] {
+  const examples = new Set(envs.filter(env => env.kind === 'example').map(env => env.path))
+  const real = envs.map(({ path, kind }) => (kind === 'example' ? realNameOf(path) : path))
+  const rank = (path: string) =>
+    examples.has(path) ? 0 : /\.local$/.test(path) ? 3 : /(^|\/)\.env$/.test(path) ? 1 : 2
+  const depth = (path: string) => path.split('/').length
+  return [...new Set([...examples, ...real, '.env'])]
+    .filter(path => /^[\w./@+-]+$/.test(path))
+    .sort((a, b) => depth(b) - depth(a) || rank(a) - rank(b) || a.localeCompare(b))
+}
+
+/** `.env.example`, `env.dist` and `example.env` are copied to `.env`, `.env.local.sample` to `.env.local`. */
+function realNameOf(example: string): string {
+  const word = '(?:example|sample|template|dist|defaults?)'
+  const name = nameOf(example)
+    .replace(new RegExp(`[._-]${word}\\b`, 'i'), '')
+    .replace(new RegExp(`^\\.?${word}[._-]`, 'i'), '')
+    .replace(/^\.?env/, '.env')
+  const folder = folderOf(example)
+  return folder === '' ? name : `${folder}/${name}`
 }
 
 function readComposeSource(facts: RepoFacts): ComposeSource | undefined {

@@ -12,7 +12,7 @@ export interface Step {
   readonly folder: string
   readonly command: string
   /** What has to be installed for it, and in which folder. */
-  readonly ecosystem: Ecosystem
+  readonly ecosystem: Ecosystem | undefined
   readonly project: string
 }
 
@@ -123,6 +123,13 @@ export function migrationQuestions(stack: Stack, steps: Steps): string[] {
       `which key points \`${callStep(step, false)}\` at the database of this environment (set it, and call that command here)`,
   )
   return [...asked, ...held]
+}
+
+/** The commands that start the app on this machine. */
+export function startSteps(stack: Stack): Step[] {
+  return stack.starts
+    .filter(start => start.isDefault && start.source !== 'compose')
+    .map(({ folder, command }) => ({ folder, command, ecosystem: ecosystemOf(command), project: folder }))
 }
 
 /** Whose program a command begins with; undefined where it is nobody's, as make is. */

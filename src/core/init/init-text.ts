@@ -31,10 +31,21 @@ export function scriptText(...blocks: readonly (readonly string[])[]): string {
     .join('\n\n')}\n`
 }
 
-/** `penv env` through stdin, since the arguments of a process can be seen by others. */
-export function envBlock(values: readonly (readonly [key: string, value: string])[]): string[] {
-  if (values.length === 0) return []
-  return ['penv env <<EOT', ...values.map(([key, value]) => `${key}=${value}`), 'EOT']
+/**
+ * `penv env` through stdin, since the arguments of a process can be seen by others.
+ * @param passed keys that are the main checkout's
+ */
+export function envBlock(
+  values: readonly (readonly [key: string, value: string])[],
+  passed: readonly string[] = [],
+): string[] {
+  if (values.length === 0 && passed.length === 0) return []
+  return [
+    'penv env <<EOT',
+    ...values.map(([key, value]) => `${key}=${value}`),
+    ...(passed.length === 0 ? [] : [`$(main_pairs ${passed.join(' ')})`]),
+    'EOT',
+  ]
 }
 
 /** Assignments whose variable is used, in the text or by an assignment that is kept. */
@@ -56,6 +67,6 @@ export function quoteWord(word: string): string {
 
 /** Where the values of a generated file come from, for its header. */
 export function saysFrom(sources: InitSources): string {
-  const files = [...(sources.compose?.files ?? []), ...sources.envFiles.filter(file => file !== '.env')]
+  const files = [...(sources.compose?.files ?? []), ...sources.exampleFiles]
   return files.length === 0 ? '' : ` from ${files.slice(0, 3).join(', ')}`
 }

@@ -14,7 +14,7 @@ export interface PackageManager {
   readonly lockFile: string | undefined
   /** Installs what the lock file says, without changing a tracked file; undefined where nothing says what. */
   readonly install: string | undefined
-  /** The folder that an install makes; undefined where it lies outside the project. */
+  /** What an install leaves in the project when it is complete; undefined where it lies outside the project. */
   readonly installed: string | undefined
   /** The virtual environment, below `folder`, that has to be in use; undefined where the manager sees to that. */
   readonly environment?: string
@@ -30,10 +30,15 @@ export interface PackageManager {
 type Way = Pick<PackageManager, 'ecosystem' | 'install' | 'installed' | 'run' | 'exec'>
 
 const INSTALLED: Partial<Record<Ecosystem, string>> = { node: 'node_modules', php: 'vendor' }
+/** A folder is there from the first file on, and these only from the last. */
+const INSTALLED_BY: Readonly<Record<string, string>> = {
+  'npm ci': 'node_modules/.package-lock.json',
+  'pnpm install --frozen-lockfile': 'node_modules/.modules.yaml',
+}
 const way = (ecosystem: Ecosystem, install: string, run: string | undefined, exec: string): Way => ({
   ecosystem,
   install,
-  installed: INSTALLED[ecosystem],
+  installed: INSTALLED_BY[install] ?? INSTALLED[ecosystem],
   run,
   exec,
 })
