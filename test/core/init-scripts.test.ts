@@ -382,6 +382,27 @@ describe('composeInitScripts', () => {
     expect(scripts.files.get('provision.sh')).toContain('npx prisma migrate deploy')
   })
 
+  it('builds a template with all that an environment’s app is given, since settings are read as a whole', async () => {
+    const scripts = await init({
+      ...web,
+      ...prisma,
+      'package-lock.json': '{}',
+      'compose.yaml': compose(db, service('cache', 'redis:7', '    ports: ["6379:6379"]\n')),
+      '.env.example':
+        'DATABASE_URL=postgres://app:app@localhost:5433/app\nREDIS_URL=redis://localhost:6379/0\nSESSION_SECRET=\nSHOP_URL=http://localhost:3000\n',
+    })
+    const lines = (file: string) =>
+      scripts.files
+        .get(file)
+        ?.split('\n')
+        .map(line => line.trim()) ?? []
+    const set = lines('provision.sh').flatMap(line => /^([A-Z_]+)=/.exec(line)?.[1] ?? [])
+    const exported = lines('bootstrap.sh').flatMap(line => /^export (\w+)=/.exec(line)?.[1] ?? [])
+    expect(set).toEqual(['PORT', 'DATABASE_URL', 'REDIS_URL', 'SHOP_URL'])
+    expect(exported).toEqual(set)
+    expect(lines('bootstrap.sh')).toContain('main_export SESSION_SECRET')
+  })
+
   it('builds a template by the same command, pointed at the template, and says what shapes it', async () => {
     const scripts = await init({ ...web, ...prisma, 'package-lock.json': '{}', 'compose.yaml': compose(db) })
     expect(scripts.files.get('template.inputs')?.split('\n').slice(1)).toEqual([
@@ -395,6 +416,7 @@ describe('composeInitScripts', () => {
     box.remove()
     expect(log).toEqual([
       'postgres_create penv_tpl_1',
+      'penv get port web',
       'npm ci @template',
       'npx prisma migrate deploy @template',
       'postgres_freeze penv_tpl_1',

@@ -5,7 +5,6 @@ import { callLines, installLines, installSources } from './init-installs.ts'
 import type { Slice } from './init-slices.ts'
 import { migrationSteps, type Step, usedMigrations } from './init-steps.ts'
 import { header, scriptText, usedAssignments } from './init-text.ts'
-import { sliceValue } from './init-values.ts'
 
 /** @param installed the steps whose installs the script has called before */
 export function migrateBlock(
@@ -31,13 +30,25 @@ export function installBlock(stack: Stack, steps: readonly Step[]): string[] {
   return lines.length === 0 ? [] : ['# A new worktree has none of what git does not track.', ...lines]
 }
 
-export function bootstrapText(
-  stack: Stack,
-  slices: readonly Slice[],
-  cloned: Slice,
-  sourced: readonly string[],
-  hasAccounts: boolean,
-): string {
+/** What provision.sh works with, less what it does with it. */
+export interface Provision {
+  readonly slices: readonly Slice[]
+  readonly cloned: Slice
+  /** Files that it sources. */
+  readonly sourced: readonly string[]
+  /** Assignments of names, numbers and addresses. */
+  readonly assignments: readonly string[]
+  /** What it sets in .env.preview. */
+  readonly values: readonly (readonly [key: string, value: string])[]
+  /** Keys that it passes on from the main checkout. */
+  readonly passed: readonly string[]
+  /** The line that says where they are, where servers.sh does not. */
+  readonly mainReads: readonly string[]
+}
+
+/** An app's settings may be read as a whole, so the migration tool has all that it has in an environment. */
+export function bootstrapText(stack: Stack, provision: Provision): string {
+  const { slices, cloned, sourced, values, passed } = provision
   const steps = migrationSteps(
     {
       ...stack,
@@ -47,27 +58,31 @@ export function bootstrapText(
     },
     slices,
   ).called
-  const exports = cloned.keys.flatMap(key => {
-    const value = sliceValue(cloned, key)
-    return value === undefined ? [] : [`export ${key.key}="${value}"`]
-  })
-  if (exports.length === 0) exports.push('export DATABASE_URL="$url"')
-  const own = sourced.filter(
-    file => file.endsWith(`/${cloned.kind}.sh`) || (hasAccounts && file.endsWith('/servers.sh')),
-  )
   const calls = [...installLines(stack, steps), ...callLines(stack, steps, false, steps)]
-  const assignments = [
+  const template = [
     `${cloned.variable}=$PENV_TEMPLATE`,
     `${cloned.urlVariable}=$(${cloned.kind}_url "$PENV_TEMPLATE")`,
   ]
+  const isOfTemplate = (line: string) => template.some(own => own.split('=')[0] === line.split('=')[0])
+  const exports = values.map(([key, value]) => `export ${key}="${value}"`)
   const build = [
     `${cloned.kind}_create "$PENV_TEMPLATE"`,
-    ...usedAssignments(assignments, [...exports, ...calls].join('\n')),
+    ...usedAssignments(
+      [...template, ...provision.assignments.filter(line => !isOfTemplate(line))],
+      [...exports, ...calls].join('\n'),
+    ),
+    ...(exports.length === 0 ? [] : ["# As provision.sh sets them, but for the template's database."]),
     ...exports,
+    ...(passed.length === 0 ? [] : [...provision.mainReads, `main_export ${passed.join(' ')}`]),
     ...calls,
     `${cloned.kind}_freeze "$PENV_TEMPLATE"`,
     ';;',
   ]
+  const said = build.join('\n')
+  const own = sourced.filter(file => {
+    const kind = /^\$PENV_ADAPTERS\/(\w+)\.sh$/.exec(file)?.[1]
+    return kind === undefined || new RegExp(`\\b${kind}_`).test(said)
+  })
   return scriptText(
     header(
       [

@@ -53,7 +53,12 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
   const shared = findSharedKeys(stack, slices, sources, new Set(values.map(([key]) => key)))
   const passed = findPassedKeys(stack, sources, new Set([...values.map(([key]) => key), ...shared]))
   const asksMain = passed.length > 0 && !hasAccounts
+  const asking = [...(asksMain ? [MAIN_FILE] : []), ...sourced]
   const installed = [...steps, ...startSteps(stack)]
+  const taken = [
+    ...allocations(slices),
+    ...ports.map(port => `${port.variable}=$(penv get port ${port.name})`),
+  ]
   files.set(
     'provision.sh',
     scriptText(
@@ -62,14 +67,14 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
           `provision.sh: ${whatIsTaken(slices)} of this worktree's own.`,
           `penv up runs it, and again is harmless. Made by penv init${saysFrom(sources)}; change it freely.`,
         ],
-        [...(asksMain ? [MAIN_FILE] : []), ...sourced, ...installSources(stack, installed)],
+        [...asking, ...installSources(stack, installed)],
       ),
       asksMain ? [mainReads(sources)] : [],
-      [...allocations(slices), ...ports.map(port => `${port.variable}=$(penv get port ${port.name})`)],
+      taken,
       [
         ...creations(slices, cloned),
-        ...urlLines(
-          slices,
+        ...usedAssignments(
+          urlsOf(slices),
           [...envBlock(values), ...migrateBlock(stack, steps, installed, cloned)].join('\n'),
         ),
       ],
@@ -125,7 +130,19 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
       ),
     )
   if (cloned !== undefined) {
-    files.set('bootstrap.sh', bootstrapText(stack, slices, cloned, sourced, hasAccounts))
+    const assignments = [...taken, ...urlsOf(slices)]
+    files.set(
+      'bootstrap.sh',
+      bootstrapText(stack, {
+        slices,
+        cloned,
+        sourced: asking,
+        assignments,
+        values,
+        passed,
+        mainReads: asksMain ? [mainReads(sources)] : [],
+      }),
+    )
     files.set('template.inputs', templateInputs(stack, cloned))
   }
   if (hasAccounts) files.set('servers.sh', serversText(accounts, sources))
@@ -167,11 +184,10 @@ function creations(slices: readonly Slice[], cloned: Slice | undefined): string[
 }
 
 /** A file's URL is written by each library in its own way, and a bucket's server has its own variable. */
-function urlLines(slices: readonly Slice[], text: string): string[] {
-  const lines = slices
+function urlsOf(slices: readonly Slice[]): string[] {
+  return slices
     .filter(slice => slice.kind !== 'sqlite' && slice.kind !== 's3')
     .map(slice => `${slice.urlVariable}=$(${slice.kind}_url ${argument(slice)})`)
-  return usedAssignments(lines, text)
 }
 
 /** Of two databases of one server it cannot be told which command makes which. */
