@@ -115,7 +115,8 @@ fetch_npm_packages() {
   done
 }
 
-# Wheels for this machine's Python; it is asked whether they do, since it may have become another one.
+# Wheels for this machine's Python, and an environment of each fixture outside of its checkout, as some developers have
+# it. Python is asked whether they do, since it may have become another one.
 fetch_wheels() {
   if ! python3 -c 'import ensurepip, pip' 2>/dev/null; then
     note 'no Python with pip here: the end-to-end suites in Python have no packages'
@@ -127,6 +128,11 @@ fetch_wheels() {
     kept=$dir/e2e/locks/$(basename "${lock%/*}")
     python3 -m pip download -q --no-index --find-links "$wheels" -d "$work/wheels" -r "$lock" >/dev/null 2>&1 ||
       python3 -m pip download -q --only-binary :all: --find-links "$wheels" -d "$wheels" -r "$lock" >&2
+    environment=$dir/e2e/environments/$(basename "${lock%/*}")
+    if ! cmp -s "$lock" "$kept/requirements.txt" || ! "$environment/bin/python" -c '' 2>/dev/null; then
+      python3 -m venv --clear "$environment"
+      "$environment/bin/pip" install -q --no-index --find-links "$wheels" -r "$lock" >&2
+    fi
     mkdir -p "$kept" && cp "$lock" "$kept/requirements.txt"
   done
 }

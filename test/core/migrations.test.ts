@@ -297,6 +297,29 @@ const rows: [tool: string, title: string, files: Files, expected: Expected][] = 
     { command: 'python3 manage.py migrate --noinput' },
   ],
   [
+    'django',
+    'with fixtures that its README loads',
+    {
+      'manage.py': managePy,
+      'shop/fixtures/goods.json': '[]',
+      'shop/fixtures/people.yaml': '',
+      'README.md':
+        '    python manage.py migrate\n    python manage.py loaddata goods shop/fixtures/people.yaml\n',
+    },
+    { seed: 'python3 manage.py loaddata goods shop/fixtures/people.yaml' },
+  ],
+  [
+    'django',
+    'with fixtures that are made elsewhere, or loaded by tests alone',
+    {
+      'manage.py': managePy,
+      'shop/fixtures/goods.json': '[]',
+      'README.md': 'python manage.py loaddata dump.json\n',
+      '.github/workflows/test.yml': 'run: python manage.py loaddata goods\n',
+    },
+    { seed: undefined },
+  ],
+  [
     'alembic',
     'with poetry',
     {

@@ -57,6 +57,7 @@ export const nodeFixtures: Fixture[] = [
       },
       applied: '20250611080000_add_likes.js',
     },
+    seeded: ['Welcome!'],
     own: ['PORT', 'DATABASE_URL', 'REDIS_URL'],
     isCloned: true,
   },

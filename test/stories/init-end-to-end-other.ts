@@ -29,10 +29,8 @@ export const otherFixtures: Fixture[] = [
         '',
       ].join('\n'),
     }),
-    prepare: [
-      'python3 -m venv .venv',
-      '. .venv/bin/activate && pip install -q -r requirements.txt && python manage.py migrate -v0',
-    ],
+    isActivated: true,
+    prepare: ['python manage.py migrate -v0'],
     start: { PORT: '. .venv/bin/activate && exec python3 manage.py runserver --noreload "$PORT"' },
     write: async (base, title) => {
       await answerOf(fetch(`${base}/books/`, { method: 'POST', body: JSON.stringify({ title }) }))
@@ -53,6 +51,7 @@ export const otherFixtures: Fixture[] = [
       },
       applied: '0003_book_year',
     },
+    seeded: ['The Left Hand of Darkness', 'Kindred'],
     own: ['DATABASE_URL', 'CACHE_URL'],
     isCloned: true,
   },
@@ -97,6 +96,7 @@ export const otherFixtures: Fixture[] = [
       applied: 'c41d09e7b5a2',
       isAlone: true,
     },
+    seeded: ['Chisel', 'Marking gauge'],
     own: ['PORT', 'DB_NAME'],
     isCloned: true,
   },

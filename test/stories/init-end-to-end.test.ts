@@ -63,11 +63,12 @@ for (const fixture of [...nodeFixtures, ...otherFixtures])
 
       await addMigration(clone, fixture, [one, two], variables)
       const three = clone.worktree('three')
-      const said = await clone.penv(three, 'up', '--json')
+      const said = await clone.penv(three, 'up', '--seed', '--json')
       expect(JSON.parse(said)).toMatchObject({ state: 'ready' })
       const cloned = Object.keys(clone.box.ledger().templates ?? {})
       expect(cloned.length > 0, 'there is a template to clone').toBe(fixture.isCloned)
       await clone.penv(three, 'verify')
+      expect(await wordsOf(fixture, await variablesOf(clone, three), three)).toEqual(fixture.seeded ?? [])
 
       const gone = (await clone.penv(two, 'id')).trim()
       rmSync(two, { recursive: true })

@@ -38,6 +38,8 @@ export interface Fixture {
   readonly servers: Readonly<Record<string, FixtureServer>>
   /** Lock files whose packages test/setup.sh has fetched. */
   readonly locks?: readonly string[]
+  /** Its developer has a Python environment outside of the checkout, which is active in every shell. */
+  readonly isActivated?: boolean
   /** Programs beside Node that its developers have. */
   readonly programs?: readonly string[]
   /** The untracked env files of the main checkout by their paths, with plain `KEY=value` lines. */
@@ -62,6 +64,8 @@ export interface Fixture {
     readonly applied: string
     readonly isAlone?: boolean
   }
+  /** The words that the repository's own seed writes. */
+  readonly seeded?: readonly string[]
   /** Keys whose values are an environment's own. */
   readonly own: readonly string[]
   /** Whether init writes a bootstrap.sh, so that further worktrees are cloned. */
@@ -116,6 +120,13 @@ export function cloneFixture(fixture: Fixture, ports: Ports): Clone {
     npm_config_audit: 'false',
     npm_config_fund: 'false',
   })
+  if (fixture.isActivated) {
+    const environment = join(PACKAGES, 'environments', fixture.name)
+    Object.assign(box.env, {
+      VIRTUAL_ENV: environment,
+      PATH: `${join(environment, 'bin')}:${box.env.PATH}`,
+    })
+  }
   const origin = join(box.root, 'origin')
   cpSync(join(FIXTURES, fixture.name), origin, { recursive: true })
   box.git(origin, 'init', '--quiet')
