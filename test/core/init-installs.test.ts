@@ -95,6 +95,15 @@ describe('a new worktree', () => {
       ['uv sync --frozen', 'exec uv run alembic upgrade head'],
     ],
     [
+      'migrates by a program of the repository that reads a key of this environment',
+      {
+        'package.json': '{"scripts":{"migrate":"node scripts/migrate.js","seed":"node seed.js"}}',
+        'package-lock.json': '{}',
+        'scripts/migrate.js': 'connect(process.env.DATABASE_URL)\n',
+      },
+      ['npm ci', 'exec npm run migrate'],
+    ],
+    [
       'gets the packages of Node for a command of a Makefile',
       {
         'package.json': '{"devDependencies":{"knex":"3"}}',
@@ -138,6 +147,17 @@ describe('a new worktree', () => {
       expect(calls.some(call => migrates.test(call))).toBe(true)
     },
   )
+
+  it('is not migrated by a program that may work on any database, and has a question about it', async () => {
+    const { calls, questions } = await callsOf({
+      'package.json': '{"scripts":{"migrate":"node scripts/migrate.js"}}',
+      'scripts/migrate.js': 'require("../db").migrate()\n',
+    })
+    expect(calls.filter(call => migrates.test(call))).toEqual([])
+    expect(questions).toContainEqual(
+      expect.stringContaining('which key points `npm run migrate` at the database'),
+    )
+  })
 
   it('is told how its program is started where only the call gives it a port', async () => {
     const { text, questions } = await callsOf({

@@ -17,6 +17,7 @@ import {
   type Step,
   seedSteps,
   startSteps,
+  usedMigrations,
 } from './init-steps.ts'
 import { envBlock, header, question, saysFrom, scriptText, usedAssignments } from './init-text.ts'
 import { sliceValue } from './init-values.ts'
@@ -49,7 +50,9 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
   }
   values.push(...addressValues(sources, ports, new Set(values.map(([key]) => key))))
   unknown.push(...migrationQuestions(stack, migrations), ...testQuestions(slices), ...withoutAdapter(stack))
-  const cloned = slices.find(slice => slice.isCloneable && steps.length > 0 && isAlone(slice, slices))
+  // Which files shape the schema is not known of an unknown tool.
+  const isTraced = steps.length > 0 && usedMigrations(stack).every(one => one.tool !== 'unknown')
+  const cloned = slices.find(slice => slice.isCloneable && isTraced && isAlone(slice, slices))
   const shared = findSharedKeys(stack, slices, sources, new Set(values.map(([key]) => key)))
   const passed = findPassedKeys(stack, sources, new Set([...values.map(([key]) => key), ...shared]))
   const asksMain = passed.length > 0 && !hasAccounts

@@ -57,6 +57,8 @@ function stepsOf(
     // Where a person has to say how the tool is pointed elsewhere, it would work on the main checkout's.
     if (written === undefined || migration.question !== undefined) continue
     const slice = sliceOf(migration.database, slices)
+    // Without a database of its own there is nothing that it could make here.
+    if (migration.tool === 'unknown' && slice === undefined) continue
     const step = {
       folder: migration.folder,
       command: withSlice(written, slice),
@@ -84,15 +86,22 @@ function sliceOf(database: Migration['database'], slices: readonly Slice[]): Sli
   )
 }
 
-/** By an argument, by a key that names the database, or because the database is a file of the worktree. */
-function reaches(command: string, { database }: Migration, slice: Slice | undefined, stack: Stack): boolean {
+/** By an argument, by a key that names the database (and that an unknown tool reads), or because the database is a file of the worktree. */
+function reaches(
+  command: string,
+  { database, reads }: Migration,
+  slice: Slice | undefined,
+  stack: Stack,
+): boolean {
   if (slice === undefined) {
     const isFile = stack.services.some(one => one.kind === 'sqlite' && one.need === 'required')
     return isFile && (database === undefined || database === 'sqlite')
   }
   return (
     /"\$(url|name)"/.test(command) ||
-    slice.keys.some(key => /^(url|database|connection|path)$/.test(key.part))
+    slice.keys.some(
+      key => /^(url|database|connection|path)$/.test(key.part) && (reads === undefined || reads.has(key.key)),
+    )
   )
 }
 

@@ -31,6 +31,9 @@ export type MigrationTool =
   | 'sea-orm'
   | 'ef-core'
   | 'dbmate'
+  | 'migrate-mongo'
+  /** A command that is called after migrations and that no tool is seen in. */
+  | 'unknown'
 
 /** A tool that was found, before the repository's own commands are considered. */
 export interface FoundTool {
