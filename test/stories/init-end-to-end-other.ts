@@ -1,6 +1,15 @@
-// The end-to-end fixtures that are projects of other languages.
+// The end-to-end fixtures that are projects of other languages, or on other servers than Postgres.
 import type { Fixture } from '../support/end-to-end.ts'
-import { askMysqlParts, askPostgres, mariadb, postgres, redis } from '../support/end-to-end-servers.ts'
+import {
+  askMongodb,
+  askMysqlParts,
+  askPostgres,
+  mariadb,
+  mongodb,
+  postgres,
+  redis,
+} from '../support/end-to-end-servers.ts'
+import { waitFor } from '../support/servers.ts'
 
 async function answerOf(request: Promise<Response>): Promise<Response> {
   const answer = await request
@@ -137,4 +146,43 @@ export const otherFixtures: Fixture[] = [
     own: ['LISTEN_ADDR', 'BASE_URL', 'DATABASE_URL'],
     isCloned: true,
   },
+  {
+    name: 'mongo-polls',
+    servers: { mongo: mongodb() },
+    locks: ['package-lock.json'],
+    mainEnv: ({ mongo }) => ({
+      '.env': `PORT=4000\nMONGO_PORT=${mongo}\nMONGODB_URI=mongodb://localhost:${mongo}/polls\n`,
+    }),
+    prepare: ['npm ci', 'npm run migrate'],
+    // Both programs, as the Procfile has them.
+    start: { PORT: 'npm run worker & npm start' },
+    async write(base, title) {
+      const headers = { 'content-type': 'application/json' }
+      await answerOf(fetch(`${base}/polls`, { method: 'POST', headers, body: JSON.stringify({ title }) }))
+      await waitFor('the worker', async () => (await titlesOf(base)).includes(title))
+    },
+    read: titlesOf,
+    ask: askMongodb('MONGODB_URI'),
+    queries: {
+      applied:
+        "(await db.collection('changelog').find().sort({ fileName: 1 }).toArray()).map(one => one.fileName)",
+      words: "(await db.collection('polls').find().sort({ _id: 1 }).toArray()).map(one => one.title)",
+      plant: word => `[(await db.collection('polls').insertOne({ title: '${word}', slug: 'x' })).insertedId]`,
+    },
+    migration: {
+      files: {
+        'migrations/20250401090000-owners.js':
+          "export const up = db => db.collection('owners').createIndex({ name: 1 })\nexport const down = async () => {}\n",
+      },
+      applied: '20250401090000-owners.js',
+    },
+    seeded: ['Tabs or spaces?', 'Where to eat?'],
+    own: ['PORT', 'MONGODB_URI'],
+    isCloned: true,
+  },
 ]
+
+async function titlesOf(base: string): Promise<string[]> {
+  const polls = (await (await answerOf(fetch(`${base}/polls`))).json()) as { title: string }[]
+  return polls.map(({ title }) => title)
+}

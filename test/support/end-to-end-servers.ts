@@ -1,5 +1,6 @@
 // The servers of the end-to-end fixtures: real ones, each with the account of the fixture's compose file, and ways to
 // ask a database without the app.
+import { missingMongodb, mongosh, startMongodb } from '../servers/mongodb-server.ts'
 import { query as askMysql, missingMysql, startMysql } from '../servers/mysql-server.ts'
 import { missingPostgres, query, startPostgres } from '../servers/postgres-server.ts'
 import { command, missingRedis, startRedis } from '../servers/redis-server.ts'
@@ -43,6 +44,29 @@ export function mariadb(account: Account, rootPassword: string, database: string
         port: server.port,
         look: () =>
           Promise.all([ask('show databases'), ask('select user, host from global_priv order by 1, 2')]),
+        stop: () => server.stop(),
+      }
+    },
+  }
+}
+
+/** With no account, as its image is mostly used; here FerretDB, which speaks the same protocol. */
+export function mongodb(): FixtureServer {
+  return {
+    missing: missingMongodb,
+    async start() {
+      const server = await startMongodb({ hasLogin: false })
+      return {
+        version: server.version,
+        port: server.port,
+        look: () =>
+          runClient(mongosh as string, [
+            '--quiet',
+            '--norc',
+            '--eval',
+            'print(db.getMongo().getDBNames().sort().join())',
+            server.env.MONGO_URL as string,
+          ]),
         stop: () => server.stop(),
       }
     },
@@ -93,4 +117,21 @@ export function askMysqlParts(variables: Variables, _tree: string, sql: string):
     MYSQL_PWD: DB_PASSWORD,
   }
   return askMysql({ env }, DB_NAME, sql)
+}
+
+/** Asks by the app's own driver: `query` is an expression over `db` whose value is a list of lines. */
+export function askMongodb(key: string) {
+  return (variables: Variables, tree: string, query: string): Promise<string> =>
+    runClient(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      `import { createRequire } from 'node:module'
+const { MongoClient } = createRequire(process.argv[1] + '/')('mongodb')
+const client = new MongoClient(process.argv[2])
+const db = client.db()
+console.log((${query}).join('\\n'))
+await client.close()`,
+      tree,
+      variables[key] ?? '',
+    ])
 }
