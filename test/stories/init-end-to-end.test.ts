@@ -39,7 +39,7 @@ for (const fixture of [...nodeFixtures, ...otherFixtures])
     const look = () => Promise.all([...servers.values()].map(server => server.look()))
 
     it('takes three commands to a verified second worktree, and leaves no trace', {
-      timeout: 180_000,
+      timeout: 300_000,
     }, async () => {
       const ports: Ports = Object.fromEntries([...servers].map(([name, { port }]) => [name, port]))
       const clone = cloneFixture(fixture, ports)

@@ -11,7 +11,7 @@ import { findProgram, missingPrograms, serverBin, waitFor } from './servers.ts'
 const FIXTURES = join(import.meta.dirname, '..', 'fixtures', 'e2e')
 /** Where test/setup.sh keeps what the fixtures' package managers need, so that no story needs a network. */
 const PACKAGES = join(dirname(serverBin), 'e2e')
-const START_MS = 30_000
+const START_MS = 60_000
 
 /** A server with the account that the fixture's compose file gives it. */
 export interface FixtureServer {
