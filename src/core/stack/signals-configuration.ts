@@ -1,6 +1,6 @@
 // Signals of addresses: URLs of servers in settings, task files and program text, and .NET connection strings.
 // An address says what the program is told to reach, not that anybody starts it.
-import { type FactFile, lineAt, type RepoFacts } from './facts.ts'
+import { type FactFile, lineAt, nameOf, type RepoFacts } from './facts.ts'
 import { isIntegration, scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
 import { isOwnFile } from './signals-frameworks.ts'
@@ -38,10 +38,16 @@ export function configurationSignals(facts: RepoFacts): Signal[] {
         source: isSettings ? 'configuration' : 'source',
         weight,
         why,
+        ...(isSettings && !isSample(file.path) ? { inEffect: true as const } : {}),
       })
     })
     return [...(SCRIPT.test(file.path) && !isOwn ? [] : urls), ...connectionStrings(facts, file, isOwn)]
   })
+}
+
+/** A file that is copied before it counts. */
+function isSample(path: string): boolean {
+  return /(^|[.\-_])(sample|example|template|dist|default)s?([.\-_]|$)/i.test(nameOf(path))
 }
 
 function hasServices(value: unknown): boolean {

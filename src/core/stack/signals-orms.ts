@@ -176,10 +176,14 @@ const ASPIRE: Readonly<Record<string, string>> = {
   Meilisearch: 'meilisearch',
 }
 
-/** An Aspire host starts the servers that it adds. */
+/** An Aspire host starts the servers that it adds, in its main file or in a method that extends its builder. */
 function aspire(facts: RepoFacts, files: readonly FactFile[]): Signal[] {
   return files
-    .filter(file => /\.cs$/.test(file.path) && file.text.includes('DistributedApplication.CreateBuilder'))
+    .filter(
+      file =>
+        /\.cs$/.test(file.path) &&
+        /DistributedApplication\.CreateBuilder|\bthis IDistributedApplicationBuilder\b/.test(file.text),
+    )
     .flatMap(file =>
       [
         ...file.text.matchAll(
