@@ -152,7 +152,8 @@ function checkRun(root: string, { files, mode }: InitScripts): void {
       expect(built[0]).toMatch(/_create penv_tpl_x/)
       expect(built.at(-1)).toMatch(/_freeze penv_tpl_x$/)
       expect(built.length, 'nothing migrates the template').toBeGreaterThan(2)
-      for (const call of built.slice(1, -1)) expect(call).toContain('@template')
+      for (const call of built.slice(1, -1).filter(call => !call.startsWith('venv_use')))
+        expect(call).toContain('@template')
       expect(box.run('bootstrap.sh', ['drop'], { PENV_TEMPLATE: 'penv_tpl_x' }).log).toHaveLength(1)
     }
     if (files.has('seed.sh')) box.run('seed.sh')

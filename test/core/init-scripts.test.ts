@@ -185,6 +185,31 @@ const values: [title: string, files: Files, expected: Record<string, string>][] 
     { PORT: '2', API_PORT: '2', API_URL: 'http://localhost:2' },
   ],
   [
+    'the address that a program listens on, as the program writes it, and what points at it',
+    {
+      'go.mod': 'module shop\n',
+      'main.go':
+        'package main\nfunc main() {\n\thttp.ListenAndServe(getenv("LISTEN_ADDR", ":8080"), nil)\n\tserve(os.Getenv("METRICS_ADDR"))\n}\n',
+      '.env.example':
+        'LISTEN_ADDR=:8080\nMETRICS_ADDR=127.0.0.1:9100\nPAYMENTS_ADDR=:7000\nBASE_URL=http://localhost:8080\n',
+    },
+    {
+      LISTEN_ADDR: ':2',
+      METRICS_ADDR: '127.0.0.1:2',
+      BASE_URL: 'http://localhost:2',
+    },
+  ],
+  [
+    'the port that a program reads without a default by the number of an example',
+    {
+      ...web,
+      'server.js': 'app.listen(process.env.PORT)\n',
+      'package.json': manifest({ dev: 'node server.js' }),
+      '.env.example': 'PORT=3000\nPUBLIC_URL=http://localhost:3000\n',
+    },
+    { PORT: '2', PUBLIC_URL: 'http://localhost:2' },
+  ],
+  [
     'a file in PENV_DATA, as each library writes it',
     {
       ...web,

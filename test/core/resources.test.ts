@@ -38,6 +38,8 @@ describe('a variable names a resource', () => {
     ['PGPORT', '5432'],
     ['REDISHOST', 'localhost'],
     ['BROKERS', 'a:9092,b:9092'],
+    ['LISTEN_ADDR', ':8080'],
+    ['HTTP_LISTEN', '127.0.0.1:8080'],
   ])('%s=%s', (key, value) => {
     expect(namesResource(key, value)).toBe(true)
   })

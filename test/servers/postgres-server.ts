@@ -24,23 +24,26 @@ export const missingPostgres = missingPrograms({ postgres, initdb, psql })
 
 export const PASSWORD = `p@ss w%rd/'"$x:#é?`
 
-/** `superuser` may do all; use `query` as it, or give another role's variables. */
-export async function startPostgres(): Promise<RunningServer & { port: number; dataDirectory: string }> {
+/** The account may do all; use `query` as it, or give another role's variables. */
+export async function startPostgres({
+  user: name = 'app',
+  password = PASSWORD,
+} = {}): Promise<RunningServer & { port: number; dataDirectory: string }> {
   const directory = serverDirectory()
   const data = join(directory, 'data')
   const passwordFile = join(directory, 'password')
-  writeFileSync(passwordFile, `${PASSWORD}\n`)
+  writeFileSync(passwordFile, `${password}\n`)
   mkdirSync(data)
   const user = serverUser()
   if (user.uid !== undefined) execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, directory])
-  const options = ['-D', data, '-U', 'app', `--pwfile=${passwordFile}`, '-A', 'scram-sha-256', '-E', 'UTF8']
+  const options = ['-D', data, '-U', name, `--pwfile=${passwordFile}`, '-A', 'scram-sha-256', '-E', 'UTF8']
   execFileSync(initdb as string, [...options, '--no-locale', '--no-sync'], {
     ...user,
     env: { PATH: process.env.PATH, HOME: directory },
     stdio: 'pipe',
   })
   const port = await freePort()
-  const env = { PGHOST: '127.0.0.1', PGPORT: String(port), PGUSER: 'app', PGPASSWORD: PASSWORD }
+  const env = { PGHOST: '127.0.0.1', PGPORT: String(port), PGUSER: name, PGPASSWORD: password }
   const settings = [
     `port=${port}`,
     'listen_addresses=127.0.0.1',
@@ -68,7 +71,7 @@ export async function startPostgres(): Promise<RunningServer & { port: number; d
     port,
     dataDirectory: data,
     env,
-    password: PASSWORD,
+    password,
     wrongEnv: { ...env, PGPASSWORD: 'wr0ng-but-secret' },
     stop: () => server.stop('SIGINT'),
   }

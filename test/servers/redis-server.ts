@@ -49,15 +49,16 @@ async function start(
   return { server, env }
 }
 
-export async function startRedis(): Promise<RunningServer> {
+/** @param password empty for a server that asks for none. */
+export async function startRedis(password = PASSWORD): Promise<RunningServer> {
   const port = await freePort()
-  const { server, env } = await start(port, ['databases 16'], PASSWORD)
+  const { server, env } = await start(port, ['databases 16'], password)
   const version = /redis_version:(\S+)/.exec(await command({ env }, '0', 'INFO', 'server'))?.[1] ?? ''
   return {
     version,
     address: `127.0.0.1:${port}`,
     env,
-    password: PASSWORD,
+    password,
     wrongEnv: { ...env, REDISCLI_AUTH: 'wr0ng-but-secret' },
     stop: () => server.stop(),
   }

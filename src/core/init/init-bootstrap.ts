@@ -1,8 +1,9 @@
 // Composes what has to do with the schema: the block of provision.sh that migrates, bootstrap.sh, template.inputs.
 
 import type { Stack } from '../stack.ts'
+import { callLines, installLines, installSources } from './init-installs.ts'
 import type { Slice } from './init-slices.ts'
-import { callStep, installLines, migrationSteps, type Step, usedMigrations } from './init-steps.ts'
+import { migrationSteps, type Step, usedMigrations } from './init-steps.ts'
 import { header, scriptText, usedAssignments } from './init-text.ts'
 import { sliceValue } from './init-values.ts'
 
@@ -13,9 +14,17 @@ export function migrateBlock(stack: Stack, steps: readonly Step[], cloned: Slice
   return [
     ...(cloned === undefined ? [] : ['# A clone of a fresh template has every migration already.']),
     `if [ -z "\${PENV_NO_MIGRATE:-}" ]${isOld}; then`,
-    ...[...installLines(stack, steps), ...steps.map(step => callStep(step, true))].map(line => `  ${line}`),
+    ...callLines(stack, steps, true).map(line => `  ${line}`),
     'fi',
   ]
+}
+
+/** Before the migrations and apart from them: a clone of a template needs the programs, too. */
+export function installBlock(stack: Stack, steps: readonly Step[]): string[] {
+  const lines = installLines(stack, steps)
+  return lines.length === 0
+    ? []
+    : ['# What is installed in the main checkout is not installed here.', ...lines]
 }
 
 export function bootstrapText(
@@ -42,7 +51,7 @@ export function bootstrapText(
   const own = sourced.filter(
     file => file.endsWith(`/${cloned.kind}.sh`) || (hasAccounts && file.endsWith('/servers.sh')),
   )
-  const calls = [...installLines(stack, steps), ...steps.map(step => callStep(step, false))]
+  const calls = [...installLines(stack, steps), ...callLines(stack, steps, false)]
   const assignments = [
     `${cloned.variable}=$PENV_TEMPLATE`,
     `${cloned.urlVariable}=$(${cloned.kind}_url "$PENV_TEMPLATE")`,
@@ -60,7 +69,7 @@ export function bootstrapText(
       [
         'bootstrap.sh build|drop: the template that new environments clone. penv decides when, by template.inputs.',
       ],
-      own,
+      [...own, ...installSources(stack, steps)],
     ),
     [
       'case ${1:-} in',

@@ -3,8 +3,9 @@
 
 import type { Stack } from '../stack.ts'
 import { accountsOf, serversText } from './init-accounts.ts'
-import { migrateBlock } from './init-bootstrap.ts'
+import { installBlock, migrateBlock } from './init-bootstrap.ts'
 import { type OwnProject, planOwnProject } from './init-compose.ts'
+import { callLines, installLines, installSources } from './init-installs.ts'
 import { ownAddress } from './init-own-address.ts'
 import { addressQuestions, ownValues, reachLines } from './init-own-values.ts'
 import { planPorts } from './init-ports.ts'
@@ -13,8 +14,6 @@ import { planSlices } from './init-slices.ts'
 import type { ComposeSource, InitSources } from './init-sources.ts'
 import {
   asksForDatabase,
-  callStep,
-  installLines,
   migrationQuestions,
   migrationSteps,
   seedSteps,
@@ -36,7 +35,7 @@ export function composeOwnScripts(
   runsApp: boolean,
 ): Map<string, string> {
   const files = new Map<string, string>()
-  const { ports, questions } = planPorts(stack.starts, sources)
+  const { ports, questions, remarks } = planPorts(stack, sources)
   const app = runsApp ? [] : ports
   const plan = planOwnProject(
     compose,
@@ -54,11 +53,10 @@ export function composeOwnScripts(
   const values = ownValues(plan, app, slices, sources)
   const migrations = migrationSteps(stack, slices)
   const steps = runsApp ? [] : migrations.called
-  const reach = reachLines(
-    addresses,
-    accounts,
-    [...envBlock(values), ...steps.map(step => step.command)].join('\n'),
-  )
+  const reach = [
+    ...reachLines(addresses, accounts, [...envBlock(values), ...steps.map(step => step.command)].join('\n')),
+    ...installSources(stack, steps).map(file => `. "${file}"`),
+  ]
   const hasAccounts = reach.some(line => line.includes('/servers.sh'))
   const unknown = [
     ...(runsApp ? [] : questions),
@@ -84,9 +82,10 @@ export function composeOwnScripts(
         ...app.map(port => `${port.variable}=$(penv get port ${port.name})`),
       ],
       reach,
-      [...new Set(unknown)].map(question),
+      [...(runsApp ? [] : remarks).map(remark => `# ${remark}`), ...[...new Set(unknown)].map(question)],
       envBlock(values),
       upLines(compose, plan),
+      installBlock(stack, steps),
       migrateBlock(stack, steps, undefined),
     ),
   )
@@ -130,10 +129,13 @@ export function composeOwnScripts(
     files.set(
       'seed.sh',
       scriptText(
-        header([
-          "seed.sh: sample rows for this environment alone, by the repository's own command. penv up --seed runs it.",
-        ]),
-        [...installLines(stack, seeds), ...seeds.map(step => callStep(step, true))],
+        header(
+          [
+            "seed.sh: sample rows for this environment alone, by the repository's own command. penv up --seed runs it.",
+          ],
+          installSources(stack, seeds),
+        ),
+        [...installLines(stack, seeds), ...callLines(stack, seeds, true)],
       ),
     )
   if (plan.override !== undefined) files.set('compose.yaml', plan.override)

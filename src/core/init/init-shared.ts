@@ -3,20 +3,13 @@
 
 import type { Stack } from '../stack.ts'
 import { accountsOf, serversText } from './init-accounts.ts'
-import { bootstrapText, migrateBlock, templateInputs } from './init-bootstrap.ts'
+import { bootstrapText, installBlock, migrateBlock, templateInputs } from './init-bootstrap.ts'
+import { callLines, installLines, installSources } from './init-installs.ts'
 import { addressValues, planPorts } from './init-ports.ts'
 import { findSharedKeys } from './init-shared-keys.ts'
 import { ADAPTERS, MAIN, planSlices, type Slice } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
-import {
-  asksForDatabase,
-  callStep,
-  installLines,
-  migrationQuestions,
-  migrationSteps,
-  type Step,
-  seedSteps,
-} from './init-steps.ts'
+import { asksForDatabase, migrationQuestions, migrationSteps, type Step, seedSteps } from './init-steps.ts'
 import { envBlock, header, question, saysFrom, scriptText, usedAssignments } from './init-text.ts'
 import { sliceValue } from './init-values.ts'
 
@@ -31,9 +24,10 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
     ...(hasAccounts ? ['$PENV_DIR/servers.sh'] : []),
     ...[...new Set(slices.map(slice => slice.kind))].map(kind => `$PENV_ADAPTERS/${kind}.sh`),
   ]
-  const { ports, questions } = planPorts(stack.starts, sources)
+  const { ports, questions, remarks } = planPorts(stack, sources)
   const values: [string, string][] = []
-  for (const port of ports) for (const key of port.keys) values.push([key, `$${port.variable}`])
+  for (const port of ports)
+    values.push(...port.settings.map(([key, value]) => [key, value] as [string, string]))
   const unknown = [...questions, ...accounts.questions]
   for (const slice of slices) {
     const own = slice.keys.flatMap(key => {
@@ -56,15 +50,16 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
           `provision.sh: ${whatIsTaken(slices)} of this worktree's own.`,
           `penv up runs it, and again is harmless. Made by penv init${saysFrom(sources)}; change it freely.`,
         ],
-        sourced,
+        [...sourced, ...installSources(stack, steps)],
       ),
       [...allocations(slices), ...ports.map(port => `${port.variable}=$(penv get port ${port.name})`)],
       [
         ...creations(slices, cloned),
         ...urlLines(slices, [...envBlock(values), ...migrateBlock(stack, steps, cloned)].join('\n')),
       ],
-      [...new Set(unknown)].map(question),
+      [...remarks.map(remark => `# ${remark}`), ...[...new Set(unknown)].map(question)],
       envBlock(values),
+      installBlock(stack, steps),
       migrateBlock(stack, steps, cloned),
     ),
   )
@@ -103,11 +98,14 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
     files.set(
       'seed.sh',
       scriptText(
-        header([
-          "seed.sh: sample rows for this environment alone, by the repository's own command. penv up --seed runs it.",
-        ]),
+        header(
+          [
+            "seed.sh: sample rows for this environment alone, by the repository's own command. penv up --seed runs it.",
+          ],
+          installSources(stack, seeds),
+        ),
         sliceVariables(slices, seeds),
-        [...installLines(stack, seeds), ...seeds.map(step => callStep(step, true))],
+        [...installLines(stack, seeds), ...callLines(stack, seeds, true)],
       ),
     )
   if (cloned !== undefined) {

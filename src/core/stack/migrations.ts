@@ -16,14 +16,18 @@ import { findNodeTools } from './migrations-node.ts'
 import { findPythonTools } from './migrations-python.ts'
 import { findServerTools } from './migrations-server.ts'
 import { findSqlTools } from './migrations-sql.ts'
+import type { Ecosystem } from './package-manager.ts'
 import { isPinned, overridesOf } from './pinned-command.ts'
 import { findPinnedLine } from './pinned-config.ts'
 import type { RepoCommand } from './repo-commands.ts'
 
 export interface Migration {
   readonly tool: MigrationTool
+  readonly ecosystem: Ecosystem
   /** Where its commands are called, "" for the root. */
   readonly folder: string
+  /** Where the tool itself is called, which a command of the root may do in another folder. */
+  readonly project: string
   readonly directory: string | undefined
   readonly config: string | undefined
   /** Applies all migrations, called in `folder`. `"$url"` and `"$name"` stand for those of the slice. */
@@ -64,6 +68,8 @@ export function findMigrations(
     const inputs = [tool.directory, ...(tool.schema ?? []), lockFile].filter(one => one !== undefined)
     return {
       tool: tool.tool,
+      ecosystem: tool.ecosystem,
+      project: tool.folder,
       folder: command === undefined || own === undefined ? tool.folder : own.folder,
       directory: tool.directory,
       config: tool.config,

@@ -2,6 +2,7 @@
 // Decided from manifests and lock files only; it never assumes that a tool is installed globally.
 import { groupBy } from '../group-by.ts'
 import { type Evidence, evidenceAt, findLine, folderOf, type RepoFacts, valueAt } from './facts.ts'
+import { makePipInstalls, type PipInstall } from './pip-install.ts'
 
 export type Ecosystem = 'node' | 'python' | 'ruby' | 'php' | 'elixir' | 'rust' | 'go' | 'dotnet' | 'jvm'
 
@@ -11,10 +12,12 @@ export interface PackageManager {
   /** Where its manifest or lock file stands, "" for the root. */
   readonly folder: string
   readonly lockFile: string | undefined
-  /** Installs what the lock file says, without changing a tracked file. */
-  readonly install: string
+  /** Installs what the lock file says, without changing a tracked file; undefined where nothing says what. */
+  readonly install: string | undefined
   /** The folder that an install makes; undefined where it lies outside the project. */
   readonly installed: string | undefined
+  /** The virtual environment, below `folder`, that has to be in use; undefined where the manager sees to that. */
+  readonly environment?: string
   /** Goes before the name of a script of the manifest; undefined where manifests have no scripts. */
   readonly run: string | undefined
   /** Goes before a tool that the manifest brings: `npx `, `poetry run `, or nothing. */
@@ -34,6 +37,11 @@ const way = (ecosystem: Ecosystem, install: string, run: string | undefined, exe
   run,
   exec,
 })
+/** What these change where a lock file is out of date is tracked. */
+const LOCKED: Readonly<Record<string, string>> = {
+  uv: 'uv sync --frozen',
+  pipenv: 'pipenv sync --dev',
+}
 /** Without a lock file there is nothing to be true to, and none must be left behind. */
 const UNLOCKED: Readonly<Record<string, string>> = {
   npm: 'npm install --no-package-lock',
@@ -53,7 +61,8 @@ const WAYS: Readonly<Record<string, Way>> = {
   pipenv: way('python', 'pipenv install --dev', 'pipenv run ', 'pipenv run '),
   rye: way('python', 'rye sync', 'rye run ', 'rye run '),
   hatch: way('python', 'hatch env create', 'hatch run ', 'hatch run '),
-  pip: way('python', 'pip install -r requirements.txt', undefined, ''),
+  // What it installs is decided in core/stack/pip-install.ts.
+  pip: way('python', '', undefined, ''),
   bundler: way('ruby', 'bundle install', undefined, 'bundle exec '),
   composer: way('php', 'composer install', 'composer run-script ', 'vendor/bin/'),
   mix: way('elixir', 'mix deps.get', undefined, 'mix '),
@@ -92,6 +101,8 @@ const SIGNS: readonly (readonly [file: RegExp, name: string])[] = [
   [/^(build|settings)\.gradle(\.kts)?$/, 'gradle'],
 ]
 /** Most paths of a repository are none of these; one look rules them out. */
+/** Kept apart by purpose, in a folder beside the project. */
+const REQUIREMENTS = /(^|\/)requirements\/(?:base|local|dev|develop|development)\.txt$/
 const MAYBE_SIGN = new RegExp(SIGNS.map(([pattern]) => `(?:${pattern.source})`).join('|'))
 const ASSUMED = 98
 const LOCKS =
@@ -117,6 +128,7 @@ function readPackageManagers(facts: RepoFacts): PackageManager[] {
   }
   for (const path of facts.paths) {
     const folder = folderOf(path)
+    if (REQUIREMENTS.test(path)) note(folderOf(folder), 'pip', 30, path)
     const file = folder === '' ? path : path.slice(folder.length + 1)
     if (file !== 'package.json' && file !== 'pyproject.toml' && !MAYBE_SIGN.test(file)) continue
     const rank = SIGNS.findIndex(([pattern]) => pattern.test(file))
@@ -126,6 +138,8 @@ function readPackageManagers(facts: RepoFacts): PackageManager[] {
     if (file === 'pyproject.toml') notePyproject(facts, path, note)
   }
   const wrappers = new Set(facts.paths.filter(path => path === 'mvnw' || path === 'gradlew'))
+  const hasPip = [...byPlace.values()].some(one => one.name === 'pip')
+  const pipInstalls = hasPip ? makePipInstalls(facts) : undefined
   return [...byPlace].map(([place, { name, rank, file, line }]) => {
     const folder = place.slice(place.indexOf(' ') + 1)
     const found = WAYS[name] as Way
@@ -138,11 +152,20 @@ function readPackageManagers(facts: RepoFacts): PackageManager[] {
       name,
       folder,
       isAssumed: rank >= ASSUMED,
-      install: lockFile === undefined ? (UNLOCKED[name] ?? found.install) : found.install,
+      ...(name === 'pip' && pipInstalls !== undefined
+        ? pipWay(pipInstalls(folder))
+        : { install: (lockFile === undefined ? UNLOCKED : LOCKED)[name] ?? found.install }),
       lockFile,
       evidence: evidenceAt(facts, file, line),
     }
   })
+}
+
+/** As the instructions of most projects say it, called so that no other environment's pip can answer. */
+function pipWay({ what, environment }: PipInstall): Pick<PackageManager, 'install' | 'environment'> {
+  return what === undefined
+    ? { install: undefined }
+    : { install: `python3 -m pip install -q ${what}`, environment }
 }
 
 type Note = (folder: string, name: string, rank: number, file: string, line?: number) => void
