@@ -63,7 +63,7 @@ function chooseRuns(
     [...project.services.values()].some(service => service.identity !== undefined && isEnabled(service))
   if (![...runs].some(startsServer)) for (const project of containers) runs.add(project)
   if (runs.size === 0)
-    for (const project of nearest(hosted.filter(one => !finished.has(one)))) runs.add(project)
+    for (const project of plainest(nearest(hosted.filter(one => !finished.has(one))))) runs.add(project)
   return runs
 }
 

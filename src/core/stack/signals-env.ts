@@ -163,7 +163,18 @@ const CATEGORIES: readonly (readonly [string, ReadonlySet<string>])[] = [
   ['storage', new Set(['storage', 'filesystem', 'objectstorage', 'disk', 'blob', 'upload', 'uploads'])],
   [
     'database',
-    new Set(['db', 'database', 'datasource', 'sql', 'sqlsettings', 'orm', 'typeorm', 'sequelize', 'knex']),
+    new Set([
+      'db',
+      'database',
+      'datasource',
+      'sql',
+      'sqlsettings',
+      'dbms',
+      'orm',
+      'typeorm',
+      'sequelize',
+      'knex',
+    ]),
   ],
 ]
 const CHOOSER = new Set(

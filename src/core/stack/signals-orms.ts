@@ -94,8 +94,10 @@ const RULES: readonly Rule[] = [
   },
   {
     files: /\.(kt|java|scala|conf|clj)$/,
-    word: /\bjdbc:(postgresql|mysql|mariadb|sqlite):/,
+    // A comparison with the scheme names what the program can use.
+    word: /^(?![^\n]*(?:startsWith|contains|matches|indexOf|equals|==|\bcase\b))[^\n]*\bjdbc:(postgresql|mysql|mariadb|sqlite):[^"'\s]/m,
     why: 'a JDBC URL names it',
+    isChoice: true,
   },
 ]
 
