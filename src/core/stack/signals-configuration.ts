@@ -1,5 +1,6 @@
 // Signals of addresses: URLs of servers in settings, task files and program text, and .NET connection strings.
 // An address says what the program is told to reach, not that anybody starts it.
+import { isCopied, plainPath } from './copied.ts'
 import { type FactFile, lineAt, nameOf, type RepoFacts } from './facts.ts'
 import { isIntegration, scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
@@ -23,7 +24,7 @@ export function configurationSignals(facts: RepoFacts): Signal[] {
     const scope = scopeOf(file.path)
     // What tests and examples point at says nothing about the program.
     if (scope === 'test' || scope === 'aside' || isIntegration(file.path)) return []
-    const isSettings = SETTINGS.test(file.path)
+    const isSettings = SETTINGS.test(plainPath(file.path))
     const isOwn = isOwnFile(file.path) && !isOtherProfile(file.path)
     const urls = findStoreUrls(file.text).flatMap(url => {
       if (isCommentedOut(file, url.offset) || isPattern(url.url)) return []
@@ -38,16 +39,11 @@ export function configurationSignals(facts: RepoFacts): Signal[] {
         source: isSettings ? 'configuration' : 'source',
         weight,
         why,
-        ...(isSettings && !isSample(file.path) ? { inEffect: true as const } : {}),
+        ...(isSettings && !isCopied(nameOf(file.path)) ? { inEffect: true as const } : {}),
       })
     })
     return [...(SCRIPT.test(file.path) && !isOwn ? [] : urls), ...connectionStrings(facts, file, isOwn)]
   })
-}
-
-/** A file that is copied before it counts. */
-function isSample(path: string): boolean {
-  return /(^|[.\-_])(sample|example|template|dist|default)s?([.\-_]|$)/i.test(nameOf(path))
 }
 
 function hasServices(value: unknown): boolean {

@@ -81,6 +81,11 @@ const RULES: readonly Rule[] = [
     why: 'the Doctrine configuration uses it',
   },
   {
+    files: /(^|\/)parameters\.ya?ml(\.dist)?$/,
+    word: /^(?!\s*#)\s*database_driver:\s*["']?(pdo_\w+|mysqli)/m,
+    why: 'the Symfony parameters use it',
+  },
+  {
     files: /(^|\/)medusa-config\.[jt]s$/,
     needs: /projectConfig/,
     word: /(postgres)/i,
