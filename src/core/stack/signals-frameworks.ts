@@ -1,5 +1,6 @@
 // Signals of a framework's own configuration, which decides what an app cannot start without:
 // Rails, Laravel, Django, Phoenix, Spring. The configuration of ORMs is in core/stack/signals-orms.ts.
+import { plainPath } from './copied.ts'
 import { asRecord, type FactFile, filesMatching, findLine, lineAt, type RepoFacts, valueAt } from './facts.ts'
 import { scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
@@ -35,7 +36,9 @@ function rails(facts: RepoFacts): Signal[] {
   const configs = filesMatching(facts, /(^|\/)config\/database[\w.-]*$/).filter(
     file => !/(^|\/)(spec|test)s?\//.test(file.path),
   )
-  const chosen = configs.filter(file => /database\.ya?ml$/.test(file.path))
+  const written = configs.filter(file => /database\.ya?ml$/.test(file.path))
+  const chosen =
+    written.length > 0 ? written : configs.filter(file => /database\.ya?ml$/.test(plainPath(file.path)))
   const adapters = (chosen.length > 0 ? chosen : configs).flatMap(file => {
     const section = /^development:[^\n]*\n((?:[ \t#].*\n|\n)*)/m.exec(`${file.text}\n`)
     const inSection = section === null ? undefined : adapterIn(section[1] as string)
@@ -50,11 +53,11 @@ function rails(facts: RepoFacts): Signal[] {
     signals.push(
       ...wordSignal(facts, file, line, word, `${file.path} uses ${word}`, isChoice ? 'named' : 'run'),
     )
-  for (const file of filesMatching(facts, /(^|\/)config\/mongoid\.ya?ml$/))
+  for (const file of filesMatching(facts, /(^|\/)config\/mongoid\.ya?ml(\.\w+)?$/))
     signals.push(
       ...wordSignal(facts, file, findLine(file, 'development') ?? 1, 'mongodb', 'Mongoid is configured'),
     )
-  for (const file of filesMatching(facts, /(^|\/)config\/cable\.ya?ml$/)) {
+  for (const file of filesMatching(facts, /(^|\/)config\/cable\.ya?ml(\.\w+)?$/)) {
     const section = /^development:[^\n]*\n((?:[ \t].*\n|\n)*)/m.exec(`${file.text}\n`)
     const body = section?.[1] ?? ''
     if (section !== null && /adapter:\s*["']?redis/.test(body))
