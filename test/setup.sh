@@ -111,23 +111,52 @@ install_pnpm() {
   ln -sf "$dir/pnpm-$version/node_modules/.bin/pnpm" "$dir/bin/pnpm"
 }
 
-# What the end-to-end fixtures install in each of their worktrees, into caches that their package managers use offline.
-fetch_fixture_packages() {
-  for lock in "$(dirname "$0")"/fixtures/e2e/*/*lock*; do
+# What the package managers of the end-to-end fixtures need, into caches of theirs that the stories use offline.
+fetch_npm_packages() {
+  for lock in "$(dirname "$0")"/fixtures/e2e/*/package-lock.json "$(dirname "$0")"/fixtures/e2e/*/pnpm-lock.yaml; do
     fixture=${lock%/*} name=${lock##*/}
     kept=$dir/e2e/locks/${fixture##*/}
     ! cmp -s "$lock" "$kept/$name" || continue
     rm -rf "$work/fixture" && cp -R "$fixture" "$work/fixture"
-    case $name in
-      package-lock.json)
-        npm ci --prefix "$work/fixture" --cache "$dir/e2e/npm" --ignore-scripts --no-audit --no-fund >&2
-        ;;
-      pnpm-lock.yaml)
-        "$dir/bin/pnpm" install --dir "$work/fixture" --store-dir "$dir/e2e/pnpm" --frozen-lockfile --ignore-scripts >&2
-        ;;
-      *) continue ;;
-    esac
+    if [ "$name" = package-lock.json ]; then
+      npm ci --prefix "$work/fixture" --cache "$dir/e2e/npm" --ignore-scripts --no-audit --no-fund >&2
+    else
+      "$dir/bin/pnpm" install --dir "$work/fixture" --store-dir "$dir/e2e/pnpm" --frozen-lockfile --ignore-scripts >&2
+    fi
     mkdir -p "$kept" && cp "$lock" "$kept/$name"
+  done
+}
+
+# Wheels for this machine's Python, and an environment of each fixture outside of its checkout, as some developers have
+# it. Python is asked whether they do, since it may have become another one.
+fetch_wheels() {
+  if ! python3 -c 'import ensurepip, pip' 2>/dev/null; then
+    note 'no Python with pip here: the end-to-end suites in Python have no packages'
+    return
+  fi
+  wheels=$dir/e2e/pip
+  mkdir -p "$wheels"
+  for lock in "$(dirname "$0")"/fixtures/e2e/*/requirements.txt; do
+    kept=$dir/e2e/locks/$(basename "${lock%/*}")
+    python3 -m pip download -q --no-index --find-links "$wheels" -d "$work/wheels" -r "$lock" >/dev/null 2>&1 ||
+      python3 -m pip download -q --only-binary :all: --find-links "$wheels" -d "$wheels" -r "$lock" >&2
+    environment=$dir/e2e/environments/$(basename "${lock%/*}")
+    if ! cmp -s "$lock" "$kept/requirements.txt" || ! "$environment/bin/python" -c '' 2>/dev/null; then
+      python3 -m venv --clear "$environment"
+      "$environment/bin/pip" install -q --no-index --find-links "$wheels" -r "$lock" >&2
+    fi
+    mkdir -p "$kept" && cp "$lock" "$kept/requirements.txt"
+  done
+}
+
+# Modules, and what Go has compiled of them.
+fetch_go_modules() {
+  command -v go >/dev/null || return 0
+  for lock in "$(dirname "$0")"/fixtures/e2e/*/go.sum; do
+    fixture=${lock%/*} kept=$dir/e2e/locks/$(basename "${lock%/*}")
+    ! cmp -s "$lock" "$kept/go.sum" || continue
+    (cd "$fixture" && GOMODCACHE=$dir/e2e/go/modules GOCACHE=$dir/e2e/go/build GOFLAGS=-modcacherw go build -o "$work/" ./... >&2)
+    mkdir -p "$kept" && cp "$lock" "$kept/go.sum"
   done
 }
 
@@ -161,7 +190,12 @@ install_mongosh
 install_ferretdb
 install_s3rver
 install_pnpm
-fetch_fixture_packages
+fetch_npm_packages
+python3 -c 'import ensurepip, pip' 2>/dev/null || install_packages python3 python3-venv python3-pip
+fetch_wheels
+fetch_go_modules
+# The tool of the Go fixture, with the driver that it needs.
+GOFLAGS=-tags=no_clickhouse,no_libsql,no_mssql,no_mysql,no_sqlite3,no_vertica,no_ydb go_install goose github.com/pressly/goose/v3/cmd/goose v3.24.3
 # S3 over a directory, with signatures that are checked, versions and tags.
 go_install versitygw github.com/versity/versitygw/cmd/versitygw v1.8.0
 go_install nats github.com/nats-io/natscli/nats v0.5.0

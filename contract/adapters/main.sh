@@ -3,6 +3,7 @@
 #   . "$PENV_ADAPTERS/main.sh"; main_reads .env.example .env     of two files that say it, the later one goes first
 #   main_value KEY [DEFAULT]     the value, quotes and comment taken off and ${OTHER} looked up
 #   main_pairs KEY...            those that are not empty, as lines for penv env
+#   main_export KEY...           the same for the programs that this script calls
 #   main_server KEY [HOST PORT [USER PASSWORD]]      sets main_host, main_port, main_user, main_password from a URL,
 #   main_server_parts HOST_KEY PORT_KEY USER_KEY PASSWORD_KEY [HOST PORT [USER PASSWORD]]      or from a key for each.
 #   main_address KEY [DEFAULT]   a URL or host:port as it stands
@@ -98,6 +99,13 @@ main_value() (
 main_pairs() (
   _main_files | _main_read pairs "$*"
 )
+
+main_export() {
+  for _main_key; do
+    _main_text=$(_main_said "$_main_key")
+    [ -z "$_main_text" ] || export "$_main_key=$_main_text"
+  done
+}
 
 # _main_said KEY [real]: as main_value, without a default.
 _main_said() (

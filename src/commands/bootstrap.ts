@@ -52,6 +52,7 @@ async function build(context: Context, stage: Stage, { timeoutMs }: BootstrapOpt
   const template = await obtainTemplate(context, stage, {
     timeoutMs,
     rebuild: context.flags.force,
+    force: context.flags.force,
     mayBuild: true,
   })
   if (template === undefined)

@@ -2,17 +2,14 @@
 // Exit 1 when something fails.
 
 import type { Answer, Context } from '../context.ts'
-import {
-  type Area,
-  type Finding,
-  judgeScripts,
-  judgeShell,
-  judgeStack,
-  judgeState,
-  judgeWiring,
-} from '../core/doctor.ts'
+import { describeFindings } from '../core/doctor/doctor-report.ts'
+import type { Finding } from '../core/doctor/finding.ts'
+import { judgeEnvironments, judgeShell } from '../core/doctor/judge-environments.ts'
+import { judgeStack, judgeWiring } from '../core/doctor/judge-repository.ts'
+import { judgeScripts } from '../core/doctor/judge-scripts.ts'
+import { judgeState } from '../core/doctor/judge-state.ts'
 import { recordsOf } from '../core/ledger.ts'
-import { describeStack, type Stack } from '../core/stack.ts'
+import { describeStack } from '../core/stack.ts'
 import { planWiring } from '../core/wiring.ts'
 import { PenvError } from '../errors.ts'
 import { findWorktreeToShow } from '../host/environments.ts'
@@ -45,7 +42,7 @@ export async function doctor(context: Context): Promise<Answer> {
   const failed = findings.filter(({ verdict }) => verdict === 'fail').length
   return {
     json: { ok: failed === 0, place: place?.kind ?? null, findings, stack: stack ?? null },
-    text: render(stack, findings, context.flags.verbose),
+    text: describeFindings(stack, findings, context.flags.verbose),
     exit: failed === 0 ? 0 : 1,
   }
 }
@@ -85,27 +82,7 @@ function judgePlace(context: Context): { findings: Finding[]; place: Place | und
 async function judgeLedger(context: Context): Promise<Finding[]> {
   try {
     const ledger = await readLedger(context.stateDir)
-    const gone = recordsOf(ledger).filter(record => findWorktreeToShow(record) === undefined)
-    return [
-      ...gone.map(
-        ({ id, root }): Finding => ({
-          area: 'environment',
-          verdict: 'warn',
-          message: `${id} holds its allocations, but its worktree ${root} is gone`,
-          remedy: `penv destroy ${id}`,
-        }),
-      ),
-      ...recordsOf(ledger)
-        .filter(({ state }) => state === 'failed' || state === 'teardown-failed')
-        .map(
-          ({ id, state, root }): Finding => ({
-            area: 'environment',
-            verdict: 'warn',
-            message: `${id} is ${state}`,
-            remedy: `cd ${root} && penv ${state === 'failed' ? 'up' : 'destroy'}`,
-          }),
-        ),
-    ]
+    return judgeEnvironments(recordsOf(ledger), record => findWorktreeToShow(record) === undefined)
   } catch (error) {
     if (!(error instanceof PenvError)) throw error
     return [
@@ -117,37 +94,4 @@ async function judgeLedger(context: Context): Promise<Finding[]> {
       },
     ]
   }
-}
-
-const AREAS: readonly Area[] = ['git', 'state', 'environment', 'scripts', 'stack', 'wiring']
-
-function render(stack: Stack | undefined, findings: readonly Finding[], isVerbose: boolean): string {
-  const lines: string[] = []
-  if (stack !== undefined && stack.services.length > 0) {
-    lines.push('services')
-    for (const { name, kind, need, tier, tierReason, evidence } of stack.services)
-      lines.push(
-        `  ${name === kind ? kind : `${name} (${kind})`}: ${need}, tier ${tier}, ${tierReason}${evidence[0] ? `  [${evidence[0].file}:${evidence[0].line}]` : ''}`,
-      )
-  }
-  for (const area of AREAS) {
-    const shown = findings.filter(
-      finding =>
-        finding.area === area &&
-        (isVerbose || finding.verdict !== 'ok' || area === 'git' || finding.message.startsWith('tier')),
-    )
-    if (shown.length === 0) continue
-    lines.push(area)
-    for (const { verdict, message, file, line, remedy } of shown) {
-      const where =
-        file === undefined || area === 'state' ? '' : `${file}${line === undefined ? '' : `:${line}`}: `
-      lines.push(`  ${verdict}: ${where}${message}`)
-      if (remedy !== undefined) lines.push(`    remedy: ${remedy}`)
-    }
-  }
-  const count = (verdict: string) => findings.filter(finding => finding.verdict === verdict).length
-  return [
-    ...lines,
-    `${count('ok')} ok, ${count('warn')} warn, ${count('fail')} fail, ${count('unchecked')} unchecked`,
-  ].join('\n')
 }

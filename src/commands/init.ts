@@ -3,16 +3,27 @@
 
 import { basename, join } from 'node:path'
 import type { Answer, Context } from '../context.ts'
+import {
+  findStandingMode,
+  type PlannedFile,
+  planPreviewFiles,
+  requireSameMode,
+} from '../core/init/init-plan.ts'
+import { describeInit } from '../core/init/init-report.ts'
 import { readInitSources } from '../core/init/init-sources.ts'
-import { type ComposeMode, composeInitScripts, type InitScripts } from '../core/init-scripts.ts'
+import {
+  type ComposeMode,
+  composeInitScripts,
+  findQuestions,
+  type InitScripts,
+} from '../core/init-scripts.ts'
 import { describeStack } from '../core/stack.ts'
 import { parseAgents, planWiring, type WiringChange } from '../core/wiring.ts'
 import { PenvError, usageError } from '../errors.ts'
-import { askGit, locatePlace } from '../host/git.ts'
+import { askGit, locatePlace, type Place } from '../host/git.ts'
 import { SCRIPTS_DIRECTORY_NAME } from '../host/paths.ts'
-import { diffTexts, writePreviewFile } from '../host/preview-files.ts'
+import { diffTexts, readPreviewFiles, removePreviewFile, writePreviewFile } from '../host/preview-files.ts'
 import { readRepoFacts } from '../host/repo-facts.ts'
-import { readPreviewFile } from '../host/script-facts.ts'
 import { applyWiringChanges, readWiringFacts } from '../host/wiring-files.ts'
 
 export interface InitOptions {
@@ -23,39 +34,64 @@ export interface InitOptions {
   uninstall?: boolean
 }
 
-type FileAction = 'create' | 'update' | 'keep' | 'current'
-
-interface PlannedFile {
-  /** Relative to the root. */
-  path: string
-  action: FileAction
-  before: string | undefined
-  after: string
-}
-
 export async function init(context: Context, options: InitOptions): Promise<Answer> {
-  const root = requireRoot(context)
+  refuseContradictions(options)
+  const place = requirePlace(context)
+  const { root } = place
   const agents = parseAgents(options.agents ?? 'auto')
+  const asked = parseComposeMode(options.compose)
   const wiring = planWiring(readWiringFacts(root, context.env.PATH ?? ''), {
     agents,
     project: basename(root),
     ...(options.uninstall ? { uninstall: true } : {}),
   })
-  if (options.uninstall) return finish(context, root, options, undefined, [], wiring)
+  if (options.uninstall) return finish(context, place, options, undefined, [], wiring)
+  const existing = readPreviewFiles(root)
+  const { wanted, other } = await composeBothWays(context, root, asked, findStandingMode(existing))
+  if (options.print !== undefined) return printOne(wanted, options.print)
+  requireSameMode(findStandingMode(existing), wanted.mode, context.flags.force)
+  const files = planPreviewFiles(wanted.files, other?.files ?? new Map(), existing, context.flags.force)
+  return finish(context, place, options, wanted, files, wiring)
+}
+
+/** Options that ask for different answers; which one was meant cannot be known. */
+function refuseContradictions({ print, dryRun, uninstall, compose }: InitOptions): void {
+  const given = [
+    ...(print === undefined ? [] : ['--print']),
+    ...(dryRun ? ['--dry-run'] : []),
+    ...(uninstall ? ['--uninstall'] : []),
+  ]
+  if (print !== undefined && given.length > 1) throw usageError(`${given.join(' and ')} exclude each other`)
+  if (uninstall && compose !== undefined) throw usageError('--uninstall and --compose exclude each other')
+}
+
+/** What is there decides where nobody says otherwise, as long as it still can be. */
+async function composeBothWays(
+  context: Context,
+  root: string,
+  asked: ComposeMode | undefined,
+  standing: ComposeMode | undefined,
+): Promise<{ wanted: InitScripts; other: InitScripts | undefined }> {
   const facts = await readRepoFacts(root, async args => {
     const { status, stdout } = askGit(args, root, context.env)
     return status === 0 ? stdout : undefined
   })
   const stack = describeStack(facts)
-  const compose = parseComposeMode(options.compose)
-  const scripts = composeInitScripts(stack, readInitSources(facts), compose === undefined ? {} : { compose })
-  if (options.print !== undefined) return printOne(scripts, options.print)
-  return finish(context, root, options, scripts, planFiles(root, scripts, context.flags.force), wiring)
+  const sources = readInitSources(facts)
+  const compose = (mode: ComposeMode | undefined) =>
+    composeInitScripts(stack, sources, mode === undefined ? {} : { compose: mode })
+  const isPossible = (mode: ComposeMode) => mode === 'shared' || sources.compose !== undefined
+  const wanted =
+    asked === undefined && standing !== undefined && isPossible(standing)
+      ? { ...compose(standing), reason: 'the scripts of .preview/ are written for it' }
+      : compose(asked)
+  const otherMode = wanted.mode === 'own' ? 'shared' : 'own'
+  return { wanted, other: isPossible(otherMode) ? compose(otherMode) : undefined }
 }
 
-function requireRoot(context: Context): string {
+function requirePlace(context: Context): Place & { root: string } {
   const place = locatePlace(context.cwd, context.env)
-  if (place.kind !== 'outside') return place.root
+  if (place.kind !== 'outside') return place
   throw new PenvError({
     code: 'NOT_A_WORKTREE',
     message: `cannot write scripts here: this is ${place.reason}`,
@@ -76,95 +112,75 @@ function printOne({ files }: InitScripts, name: string): Answer {
   return { json: { file: name, text }, text }
 }
 
-function planFiles(root: string, { files }: InitScripts, force: boolean): PlannedFile[] {
-  return [...files].map(([name, after]) => {
-    const before = readPreviewFile(root, name)
-    const action: FileAction =
-      before === undefined ? 'create' : before === after ? 'current' : force ? 'update' : 'keep'
-    return { path: join(SCRIPTS_DIRECTORY_NAME, name), action, before, after }
-  })
-}
-
 function finish(
   context: Context,
-  root: string,
+  place: Place & { root: string },
   options: InitOptions,
   scripts: InitScripts | undefined,
-  files: readonly PlannedFile[],
+  planned: readonly PlannedFile[],
   wiring: readonly WiringChange[],
 ): Answer {
-  const changed = files.filter(({ action }) => action === 'create' || action === 'update')
-  const wired = wiring.filter(({ action }) => action !== 'keep')
+  const { root } = place
+  const files = planned.map(file => ({ ...file, path: join(SCRIPTS_DIRECTORY_NAME, file.name) }))
+  const outcome = options.dryRun ? wiring : carryOut(root, planned, wiring)
+  const questions = scripts === undefined ? [] : questionsOf(planned)
   const json = {
     dryRun: options.dryRun === true,
     compose: scripts === undefined ? null : { mode: scripts.mode, reason: scripts.reason },
     files: files.map(({ path, action }) => ({ path, action })),
-    wiring: wiring.map(({ name, path, action, status, reason }) => ({
+    wiring: outcome.map(({ name, path, action, status, reason }) => ({
       name,
       path,
       action,
       status,
       ...(reason === undefined ? {} : { reason }),
     })),
-    questions: scripts?.questions ?? [],
+    questions,
   }
+  for (const { name, path, action, status, reason } of outcome)
+    if (action === 'keep' && reason !== undefined)
+      context.note(
+        status === 'missing' ? `${name} is not wired: ${reason}` : `${path} was left as it is: ${reason}`,
+      )
+  const wired = outcome.filter(({ action }) => action !== 'keep')
   if (options.dryRun) {
-    const diffs = [
-      ...changed.map(({ path, before, after }) => diffTexts(path, before, after, context.env)),
-      ...wired.map(({ path, before, after }) => diffTexts(path, before, after, context.env)),
-    ]
+    const changed = files.filter(({ action }) => action !== 'keep' && action !== 'current')
+    const diffs = [...changed, ...wired].map(({ path, before, after }) =>
+      diffTexts(path, before, after, context.env),
+    )
     return { json, text: diffs.join('') }
   }
-  for (const { path, after } of changed) writePreviewFile(join(root, path), after)
-  const failures = applyWiringChanges(root, wired).filter(({ error }) => error !== undefined)
-  for (const { change, error } of failures) context.note(`${change.path} was left as it is: ${error}`)
-  for (const { path, action, reason } of wiring)
-    if (action === 'keep' && reason !== undefined) context.note(`${path} was left as it is: ${reason}`)
-  return {
-    json,
-    text: render(
-      scripts,
-      files,
-      wired.filter(change => !failures.some(failure => failure.change === change)),
-      options,
-    ),
+  const report = {
+    servers: scripts,
+    files,
+    wired,
+    questions,
+    isUninstall: options.uninstall === true,
+    isWorktree: place.kind === 'worktree',
+    project: basename(root),
   }
+  return { json, text: describeInit(report) }
 }
 
-function render(
-  scripts: InitScripts | undefined,
+/** The scripts first; then what could be wired, and why a file could not be. */
+function carryOut(
+  root: string,
   files: readonly PlannedFile[],
-  wired: readonly WiringChange[],
-  options: InitOptions,
-): string {
-  const lines = [
-    ...(scripts === undefined ? [] : [`servers: ${scripts.mode}, because ${scripts.reason}`]),
-    ...files.map(({ path, action }) =>
-      action === 'keep'
-        ? `kept     ${path} (differs; --force replaces it)`
-        : action === 'current'
-          ? `already  ${path}`
-          : `${action === 'create' ? 'wrote' : 'replaced'}`.padEnd(9) + path,
-    ),
-    ...wired.map(
-      ({ path, name, action }) =>
-        `${action === 'delete' ? 'removed' : options.uninstall ? 'restored' : 'wired'}`.padEnd(9) +
-        `${path} (${name})`,
-    ),
-  ]
-  if (options.uninstall) return lines.length > 0 ? lines.join('\n') : 'nothing of penv is wired here'
-  const questions = scripts?.questions ?? []
-  if (questions.length > 0)
-    lines.push(
-      '',
-      `${questions.length} left to a person, marked in the scripts:`,
-      ...questions.map(question => `  ${question}`),
-    )
-  const isDone = files.every(({ action }) => action === 'current') && wired.length === 0
-  const next =
-    questions.length > 0
-      ? 'penv doctor'
-      : 'git add .preview && git commit -m "Add preview environments", then penv up in a worktree'
-  if (!isDone || questions.length > 0) lines.push('', `next: ${next}`)
-  return lines.join('\n')
+  wiring: readonly WiringChange[],
+): readonly WiringChange[] {
+  for (const { name, action, after } of files) {
+    if (action === 'delete') removePreviewFile(root, name)
+    else if (action !== 'keep' && after !== undefined && action !== 'current')
+      writePreviewFile(root, name, after)
+  }
+  return applyWiringChanges(root, wiring).map(({ change, error }) =>
+    error === undefined ? change : { ...change, action: 'keep', reason: error },
+  )
+}
+
+/** In the files as they are now: a kept script may have been answered. */
+function questionsOf(files: readonly PlannedFile[]): string[] {
+  return files.flatMap(({ action, before, after }) =>
+    findQuestions((action === 'keep' ? before : after) ?? ''),
+  )
 }

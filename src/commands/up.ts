@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type Answer, type Context, skip } from '../context.ts'
 import { describeHoldings } from '../core/holdings.ts'
 import { type EnvironmentRecord, type LastRun, lookUp } from '../core/ledger.ts'
+import { SCRIPT_NAMES } from '../core/script-failure.ts'
 import { type ErrorCode, PenvError } from '../errors.ts'
 import { changeEnvironmentOfPlace } from '../host/environment-changes.ts'
 import { mirrorEnvFile, startEnvFile } from '../host/environment-files.ts'
@@ -13,6 +14,7 @@ import { excludeEnvFile } from '../host/git-exclude.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import {
   hasScript,
+  listWithoutRunBit,
   prepareStage,
   requireUsableScripts,
   runLifecycleScript,
@@ -74,6 +76,11 @@ async function provision(
   const { record, root } = stage
   await prepareStage(context, stage)
   requireUsableScripts(stage, ['provision', 'seed'])
+  const withoutRunBit = listWithoutRunBit(stage, SCRIPT_NAMES)
+  if (withoutRunBit.length > 0)
+    context.note(
+      `without a run bit, and run all the same: ${withoutRunBit.join(' ')}; to set it, run: chmod +x ${SCRIPTS_DIRECTORY_NAME}/*.sh`,
+    )
   if (options.seed && !hasScript(stage, 'seed'))
     context.note(`${SCRIPTS_DIRECTORY_NAME}/seed.sh does not exist: nothing is seeded`)
   const scripts = takeSnapshot(context.stateDir, record.id, root)
@@ -104,7 +111,7 @@ async function findTemplate(
   // An environment that was ready once has its database: a template would come too late for it.
   const mayBuild = migrate !== false && stage.record.scripts === undefined
   try {
-    return await obtainTemplate(context, stage, { timeoutMs, mayBuild })
+    return await obtainTemplate(context, stage, { timeoutMs, mayBuild, force: context.flags.force })
   } catch (error) {
     if (!(error instanceof PenvError) || error.code !== 'BOOTSTRAP_FAILED') throw error
     context.note(`no template: ${error.message.split(';')[0]}; going on without one`)
@@ -116,7 +123,7 @@ function noScripts(root: string): PenvError {
   return new PenvError({
     code: 'NO_SCRIPTS',
     message: `no lifecycle scripts: ${root} has no ${SCRIPTS_DIRECTORY_NAME}/provision.sh on this branch`,
-    hint: 'To see what scripts look like, read: samples/preview and contract/CONTRACT.md of penv',
+    hint: 'To write them from what the repository is made of, run: penv init',
     details: { root },
   })
 }

@@ -45,7 +45,7 @@ export function composeInitScripts(
     mode === 'own' && sources.compose !== undefined
       ? composeOwnScripts(stack, sources, sources.compose, runsApp)
       : composeSharedScripts(stack, sources)
-  return { mode, reason, files, questions: questionsOf(files) }
+  return { mode, reason, files, questions: [...files.values()].flatMap(findQuestions) }
 }
 
 /**
@@ -80,11 +80,10 @@ function startsByCompose(stack: Stack): boolean {
   )
 }
 
-function questionsOf(files: ReadonlyMap<string, string>): string[] {
-  return [...files.values()].flatMap(text =>
-    text.split('\n').flatMap(line => {
-      const at = line.indexOf(QUESTION_MARK)
-      return at < 0 ? [] : [line.slice(at + QUESTION_MARK.length).trim()]
-    }),
-  )
+/** The questions that stand in a script, without their mark. */
+export function findQuestions(text: string): string[] {
+  return text.split('\n').flatMap(line => {
+    const at = line.indexOf(QUESTION_MARK)
+    return at < 0 ? [] : [line.slice(at + QUESTION_MARK.length).trim()]
+  })
 }

@@ -10,7 +10,8 @@ export interface SharedResource {
 }
 
 // Some clients read names without an underline: PGHOST, and MYSQLPORT of hosting services.
-const HOST_PART = /(?:^|_|(?<=^(?:PG|MYSQL|REDIS|MONGO)))(HOST|HOSTNAME|ADDR|ADDRESS|SERVER|PORT)$/i
+const HOST_PART =
+  /(?:^|_|(?<=^(?:PG|MYSQL|REDIS|MONGO)))(HOST|HOSTNAME|ADDR|ADDRESS|LISTEN|BIND|SERVER|PORT)$/i
 const SLICE_PART =
   /(?:^|_|(?<=^(?:PG|MYSQL|REDIS|MONGO)))(DB|DATABASE|DBNAME|DB_NAME|DATABASE_NAME|NAMESPACE|INDEX|PREFIX|BUCKET|VHOST|SCHEMA|TOPIC|QUEUE|KEYSPACE|DB_INDEX)$/i
 // A port beside such a name is that of the server; beside another it may be the app's own.

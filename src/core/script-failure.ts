@@ -3,7 +3,8 @@
 import { type ErrorCode, PenvError } from '../errors.ts'
 import { quoteForShell } from './shell-words.ts'
 
-export type ScriptName = 'provision' | 'seed' | 'verify' | 'down' | 'teardown' | 'bootstrap'
+export const SCRIPT_NAMES = ['provision', 'seed', 'verify', 'down', 'teardown', 'bootstrap'] as const
+export type ScriptName = (typeof SCRIPT_NAMES)[number]
 
 export interface ScriptEnd {
   exitCode: number | undefined

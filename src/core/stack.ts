@@ -32,26 +32,26 @@ export interface Stack {
   readonly bounded: boolean
 }
 
-export function describeStack(all: RepoFacts): Stack {
-  const facts = withoutScripts(all)
-  const services = findServices(facts)
-  const commands = findRepoCommands(facts)
-  const starts = findStarts(facts, commands)
-  const envKeys = findEnvKeys(facts, services)
+export function describeStack(facts: RepoFacts): Stack {
+  const program = withoutScripts(facts)
+  const services = findServices(program)
+  const commands = findRepoCommands(program)
+  const starts = findStarts(program, commands)
+  const envKeys = findEnvKeys(program, services)
   return {
     services: services.map(service => {
       const { tier, reason } = tierOfService(service)
       return { ...service, tier, tierReason: reason }
     }),
     tier: tierOfAll(services),
-    migrations: findMigrations(facts, makeMigrationContext(facts, commands)),
+    migrations: findMigrations(program, makeMigrationContext(program, commands)),
     starts,
     envKeys,
-    blockers: findBlockers(all, { services, starts, envKeys }),
-    packageManagers: findPackageManagers(facts),
-    workspaces: findWorkspaces(facts),
+    blockers: findBlockers(facts, program, { services, starts, envKeys }),
+    packageManagers: findPackageManagers(program),
+    workspaces: findWorkspaces(program),
     // Tests and examples keep broken files on purpose.
-    problems: all.problems.filter(({ file }) => !['test', 'aside'].includes(scopeOf(file))),
-    bounded: all.bounded,
+    problems: facts.problems.filter(({ file }) => !['test', 'aside'].includes(scopeOf(file))),
+    bounded: facts.bounded,
   }
 }

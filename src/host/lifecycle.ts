@@ -1,8 +1,8 @@
 // Runs the lifecycle scripts of one environment inside a recorded run: where they stand, what they are told,
 // and how their failure is named.
 
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { readEnvVariables } from '../core/env-file.ts'
 import { type EnvironmentRecord, lookUp, type Run } from '../core/ledger.ts'
 import { composeScriptEnv } from '../core/script-env.ts'
@@ -92,9 +92,18 @@ export function hasScript(stage: Stage, name: ScriptName): boolean {
 
 /** All scripts are read before the first one runs. */
 export function requireUsableScripts(stage: Stage, names: readonly ScriptName[]): void {
-  requireReadableScripts(
-    names.filter(name => hasScript(stage, name)).map(name => join(stage.scriptsDir, `${name}.sh`)),
-  )
+  requireReadableScripts(scriptFiles(stage, names))
+}
+
+/** Names of scripts that penv runs all the same, but nothing else would. */
+export function listWithoutRunBit(stage: Stage, names: readonly ScriptName[]): string[] {
+  return scriptFiles(stage, names)
+    .filter(file => (statSync(file).mode & 0o111) === 0)
+    .map(file => join(SCRIPTS_DIRECTORY_NAME, basename(file)))
+}
+
+function scriptFiles(stage: Stage, names: readonly ScriptName[]): string[] {
+  return names.filter(name => hasScript(stage, name)).map(name => join(stage.scriptsDir, `${name}.sh`))
 }
 
 /** Runs one script to its end. Errors: the script's own code (PROVISION_FAILED …), INTERRUPTED. */

@@ -1,6 +1,6 @@
 // Where things live, and the few path operations that everything else stands on.
 
-import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { PenvError, usageError } from '../errors.ts'
@@ -85,9 +85,19 @@ export function findRealPath(path: string): string | undefined {
 }
 
 export function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  return findStats(path)?.isDirectory() ?? false
 }
 
 export function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+  return findStats(path)?.isFile() ?? false
+}
+
+/** Undefined where nothing is there; a path below a file is not there either. Throws every other error. */
+function findStats(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    if (errnoOf(error) === 'ENOTDIR') return undefined
+    throw error
+  }
 }

@@ -2,6 +2,7 @@
 // and is bounded, so that a loop or a huge tree costs a bounded time.
 import { type Dirent, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { folderOf, nameOf } from '../core/stack/facts.ts'
 import { isComposePath, isEnvPath, isSkippedFolder } from '../core/stack/relevant.ts'
 
 /** Runs git in the checkout with its location variables scrubbed; undefined when git fails. */
@@ -21,41 +22,48 @@ const MAX_IGNORED_FOLDERS = 1_500
 const IGNORED_DEPTH = 4
 
 export async function listRepo(root: string, askGit: AskGit | undefined): Promise<RepoListing> {
-  const [cached, others] =
-    askGit === undefined
-      ? [undefined, undefined]
-      : await Promise.all([
-          askGit(['ls-files', '-z', '--cached']),
-          askGit(['ls-files', '-z', '--others', '--exclude-standard']),
-        ])
-  if (cached === undefined || others === undefined) return walk(root)
-  const tracked = new Set(cached.split('\0').filter(Boolean))
-  const all = [
-    ...new Set([...tracked, ...others.split('\0').filter(path => path !== '' && !path.endsWith('/'))]),
-  ]
-  const kept = all.filter(
-    path =>
-      !path
-        .split('/')
-        .slice(0, -1)
-        .some(folder => isSkippedFolder(folder, true)),
-  )
-  const paths = new Set(kept.slice(0, MAX_PATHS))
-  for (const path of listIgnored(root, kept)) paths.add(path)
-  return { paths: [...paths].sort(), tracked, bounded: kept.length > MAX_PATHS }
+  const listing = await askGit?.(['ls-files', '-z', '-t', '--cached', '--others', '--exclude-standard'])
+  if (listing === undefined) return walk(root)
+  const tracked = new Set<string>()
+  const kept = new Set<string>()
+  const isSkipped = makeSkipTest()
+  // "H path" is in the index, as are all other tags but "? path".
+  for (const entry of listing.split('\0')) {
+    const path = entry.slice(2)
+    if (path === '') continue
+    if (!entry.startsWith('?')) tracked.add(path)
+    // A folder at the end is another repository.
+    if (!path.endsWith('/') && !isSkipped(folderOf(path))) kept.add(path)
+  }
+  const all = [...kept]
+  const paths = new Set(all.slice(0, MAX_PATHS))
+  for (const path of listIgnored(root, all)) paths.add(path)
+  return { paths: [...paths].sort(), tracked, bounded: all.length > MAX_PATHS }
+}
+
+/** Whether a folder or one above it holds other people's code; each folder is looked at once. */
+function makeSkipTest(): (folder: string) => boolean {
+  const known = new Map<string, boolean>([['', false]])
+  const isSkipped = (folder: string): boolean => {
+    let answer = known.get(folder)
+    if (answer === undefined) {
+      answer = isSkippedFolder(nameOf(folder), true) || isSkipped(folderOf(folder))
+      known.set(folder, answer)
+    }
+    return answer
+  }
+  return isSkipped
 }
 
 /** Env and compose files that git ignores: they decide a developer's run, and git does not list them. */
 function listIgnored(root: string, paths: readonly string[]): string[] {
   const folders = new Set<string>([''])
-  for (const path of paths) {
-    const parts = path.split('/').slice(0, -1)
-    for (let depth = 1; depth <= Math.min(parts.length, IGNORED_DEPTH); depth++)
-      folders.add(parts.slice(0, depth).join('/'))
-  }
+  for (const path of paths)
+    for (let folder = folderOf(path); !folders.has(folder); folder = folderOf(folder)) folders.add(folder)
   const found: string[] = []
-  const nearest = [...folders].sort((a, b) => a.split('/').length - b.split('/').length)
-  for (const folder of nearest.slice(0, MAX_IGNORED_FOLDERS))
+  const depths = new Map([...folders].map(folder => [folder, folder === '' ? 0 : folder.split('/').length]))
+  const nearest = [...depths].filter(([, depth]) => depth <= IGNORED_DEPTH).sort((a, b) => a[1] - b[1])
+  for (const [folder] of nearest.slice(0, MAX_IGNORED_FOLDERS))
     for (const entry of readFolder(join(root, folder))) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`
       if (!entry.isDirectory() && (isEnvPath(path) || isComposePath(path))) found.push(path)

@@ -1,8 +1,8 @@
-// Reads the files of `.preview/` for doctor and init. Only looks.
+// Reads the files of `.preview/` for doctor. Only looks.
 
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import type { ScriptFacts } from '../core/doctor.ts'
+import type { ScriptFacts } from '../core/doctor/judge-scripts.ts'
 import { isDirectory, SCRIPTS_DIRECTORY_NAME } from './paths.ts'
 import { listFiles } from './snapshot.ts'
 
@@ -19,10 +19,4 @@ export function readScriptFacts(root: string): ScriptFacts[] {
       text: readFileSync(file, 'utf8'),
       isExecutable: (statSync(file).mode & 0o111) !== 0,
     }))
-}
-
-/** The text of one file of `.preview/`, or undefined. */
-export function readPreviewFile(root: string, name: string): string | undefined {
-  const file = join(root, SCRIPTS_DIRECTORY_NAME, name)
-  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
 }

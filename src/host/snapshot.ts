@@ -4,17 +4,19 @@
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
-  cpSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { quoteForShell } from '../core/shell-words.ts'
 import { PenvError } from '../errors.ts'
 import { errnoOf } from './errno.ts'
@@ -38,7 +40,7 @@ export function takeSnapshot(stateDir: string, id: string, root: string): string
     makePrivateDirectory(snapshotRoot(stateDir, id))
     rmSync(fresh, { recursive: true, force: true })
     // Links are followed: what they point to may go with the worktree.
-    cpSync(source, fresh, { recursive: true, dereference: true, filter: isCopyable })
+    copyTree(source, fresh)
     rmSync(target, { recursive: true, force: true })
     renameSync(fresh, target)
   } catch (error) {
@@ -52,10 +54,14 @@ export function takeSnapshot(stateDir: string, id: string, root: string): string
   return hashScripts(target)
 }
 
-/** Not sockets, pipes or dangling links: nothing that a copy could hold. */
-function isCopyable(path: string): boolean {
-  const stats = statSync(path, { throwIfNoEntry: false })
-  return stats !== undefined && (stats.isFile() || stats.isDirectory())
+/** Copies what `listFiles` lists, modes too. */
+function copyTree(source: string, target: string): void {
+  mkdirSync(target, { recursive: true })
+  for (const file of listFiles(source)) {
+    const copy = join(target, relative(source, file))
+    mkdirSync(dirname(copy), { recursive: true })
+    copyFileSync(file, copy)
+  }
 }
 
 /** SHA-256 over the paths and bytes of all files of a scripts directory. */
@@ -68,13 +74,30 @@ export function hashScripts(directory: string): string {
   return hash.digest('hex')
 }
 
-/** All files below a directory, sorted; links are followed. */
-export function listFiles(directory: string): string[] {
+/**
+ * All files below a directory, sorted; links are followed, but not to a directory around them. Not sockets,
+ * pipes, dangling links or links in a circle: nothing that a copy could hold.
+ */
+export function listFiles(directory: string, above: readonly string[] = []): string[] {
+  const here = realpathSync.native(directory)
+  if (above.includes(here) || above[0]?.startsWith(here === '/' ? here : `${here}/`)) return []
   return readdirSync(directory)
     .sort()
     .map(name => join(directory, name))
-    .filter(isCopyable)
-    .flatMap(path => (isDirectory(path) ? listFiles(path) : [path]))
+    .flatMap(path => {
+      const stats = followLink(path)
+      if (stats?.isDirectory()) return listFiles(path, [...above, here])
+      return stats?.isFile() ? [path] : []
+    })
+}
+
+function followLink(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    if (errnoOf(error) === 'ELOOP') return undefined
+    throw error
+  }
 }
 
 /** A new log file for one script, named `<script>-<n>.log`; only the newest five stay. */
@@ -121,7 +144,6 @@ export function gatherAdapters(stateDir: string, id: string, shipped: string, sc
   const directory = join(environmentDirectory(stateDir, id), 'adapters')
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  for (const source of [shipped, own])
-    if (isDirectory(source)) cpSync(source, directory, { recursive: true, dereference: true })
+  for (const source of [shipped, own]) if (isDirectory(source)) copyTree(source, directory)
   return directory
 }

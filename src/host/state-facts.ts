@@ -1,8 +1,8 @@
 // What the machine knows of the state directory, for doctor. Only looks.
 
-import { accessSync, constants, readdirSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { StateFacts } from '../core/doctor.ts'
+import type { StateFacts } from '../core/doctor/judge-state.ts'
 import { errnoOf } from './errno.ts'
 import { ledgerDirectory } from './ledger-files.ts'
 import { isDirectory } from './paths.ts'
@@ -41,10 +41,11 @@ export function readStateFacts(directory: string): StateFacts {
 
 function nearestExisting(path: string): string {
   const parent = dirname(path)
-  return parent === path || isDirectory(parent) ? parent : nearestExisting(parent)
+  return parent === path || existsSync(parent) ? parent : nearestExisting(parent)
 }
 
 function whyUnwritable(directory: string): string | undefined {
+  if (!isDirectory(directory)) return `${directory} is no directory`
   try {
     accessSync(directory, constants.W_OK | constants.X_OK)
     return undefined

@@ -40,6 +40,8 @@ export interface TemplateOptions {
   timeoutMs?: number | undefined
   /** Builds anew although a template would do. */
   rebuild?: boolean
+  /** Takes over a build of which nothing can be known: on another host, or in another pid namespace. */
+  force: boolean
   /** False: clone if there is something to clone, but build nothing. */
   mayBuild: boolean
 }
@@ -71,7 +73,8 @@ export async function obtainTemplate(
     if (claimed.kind === 'clone') return { name: claimed.name, isFresh: claimed.isFresh, built: false }
     if (claimed.kind === 'claimed') break
     throwIfInterrupted(stage)
-    if (decideLiveness(claimed.builder, identifySelf(), readStartTime) === 'dead') {
+    const liveness = decideLiveness(claimed.builder, identifySelf(), readStartTime)
+    if (liveness === 'dead' || (liveness === 'unknown' && options.force)) {
       // Of another environment, whose own next run may never come.
       if (await endLeftoverScript(buildPidFile(machine.stateDir, claimed.name)))
         machine.note(`stopped the build that an ended penv had left running: ${claimed.name}`)
@@ -112,6 +115,7 @@ function templateBusy(template: string, { pid, host }: NonNullable<TemplateRecor
   return new PenvError({
     code: 'BUSY',
     message: `the template ${template} is being built (pid ${pid}): the time to wait for it is over`,
+    hint: 'If it is known to have ended, run: penv up --force',
     details: { template, pid, host },
   })
 }

@@ -1,7 +1,17 @@
 // `penv up` and the contract of lifecycle scripts: how they are started, what they get, when they are finished.
 
 import { execFileSync, spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { errorOf, isAlive, pidOf, say, statusOf, storyOf } from '../support/lifecycle.ts'
@@ -32,6 +42,48 @@ describe('how a script is started', () => {
       await box.penv(tree, ['up'], { stderr: 'any' })
     })
 
+  it.each<[string, (directory: string) => void]>([
+    ['a link to itself', directory => symlinkSync('self', join(directory, 'self'))],
+    ['a link to its own directory', directory => symlinkSync('.', join(directory, 'here'))],
+    [
+      'a link to a directory above',
+      directory => {
+        mkdirSync(join(directory, 'deep'))
+        symlinkSync('../..', join(directory, 'deep', 'up'))
+      },
+    ],
+    ['a link that leads nowhere', directory => symlinkSync('nowhere', join(directory, 'gone'))],
+    ['a pipe', directory => void execFileSync('mkfifo', [join(directory, 'pipe')])],
+    ['a large file', directory => writeFileSync(join(directory, 'dump.sql'), Buffer.alloc(50_000_000))],
+  ])('runs scripts that lie beside %s, and tears down after the worktree is gone', async (_, add) => {
+    const box = makeSandbox()
+    const tree = box.worktree('login')
+    box.write(tree, {
+      '.preview/provision.sh': '#!/bin/sh\n',
+      '.preview/teardown.sh': `#!/bin/sh\n. "$PENV_DIR/lib/words.sh"\n${say('$word')}`,
+      'shared/words.sh': 'word=gone\n',
+    })
+    symlinkSync('../shared', join(tree, '.preview', 'lib'))
+    add(join(tree, '.preview'))
+    await box.penv(tree, ['up'], { stderr: 'any' })
+    const id = (await box.penv(tree, ['id'])).stdout.trim()
+    rmSync(tree, { recursive: true })
+    await box.penv(box.main, ['destroy', id], { stderr: 'any' })
+    expect(storyOf(box)).toEqual(['gone'])
+  })
+
+  it('keeps no copy of the worktree for a link to it', async () => {
+    const box = makeSandbox()
+    const tree = box.worktree('login')
+    box.write(tree, { '.preview/provision.sh': '#!/bin/sh\n', 'app/server.js': '' })
+    symlinkSync('..', join(tree, '.preview', 'tree'))
+    symlinkSync('../app', join(tree, '.preview', 'app'))
+    await box.penv(tree, ['up'], { stderr: 'any' })
+    const id = (await box.penv(tree, ['id'])).stdout.trim()
+    const kept = join(box.stateDir, 'envs', id, 'root', '.preview')
+    expect(readdirSync(kept, { recursive: true }).sort()).toEqual(['app', 'app/server.js', 'provision.sh'])
+  })
+
   it('runs every script without the executable bit', async () => {
     const box = makeSandbox()
     const names = ['provision', 'seed', 'verify', 'down', 'teardown', 'bootstrap']
@@ -40,8 +92,11 @@ describe('how a script is started', () => {
       box.write(tree, { [`.preview/${name}.sh`]: `#!/bin/sh\n${say(`${name} $*`)}` })
       chmodSync(join(tree, '.preview', `${name}.sh`), 0o644)
     }
-    for (const args of [['up', '--seed'], ['verify'], ['down'], ['destroy']])
-      await box.penv(tree, args, { stderr: 'any' })
+    const { stderr } = await box.penv(tree, ['up', '--seed'], { stderr: 'any' })
+    expect(stderr.split('\n').filter(line => line.includes('run bit'))).toEqual([
+      `penv: without a run bit, and run all the same: ${names.map(name => `.preview/${name}.sh`).join(' ')}; to set it, run: chmod +x .preview/*.sh`,
+    ])
+    for (const args of [['verify'], ['down'], ['destroy']]) await box.penv(tree, args, { stderr: 'any' })
     expect(storyOf(box).map(line => line.trim())).toEqual([
       'bootstrap build',
       'provision',

@@ -201,6 +201,31 @@ const values: [title: string, files: Files, expected: Record<string, string>][] 
     { PORT: '2', API_PORT: '2', API_URL: 'http://localhost:2' },
   ],
   [
+    'the address that a program listens on, as the program writes it, and what points at it',
+    {
+      'go.mod': 'module shop\n',
+      'main.go':
+        'package main\nfunc main() {\n\thttp.ListenAndServe(getenv("LISTEN_ADDR", ":8080"), nil)\n\tserve(os.Getenv("METRICS_ADDR"))\n}\n',
+      '.env.example':
+        'LISTEN_ADDR=:8080\nMETRICS_ADDR=127.0.0.1:9100\nPAYMENTS_ADDR=:7000\nBASE_URL=http://localhost:8080\n',
+    },
+    {
+      LISTEN_ADDR: ':2',
+      METRICS_ADDR: '127.0.0.1:2',
+      BASE_URL: 'http://localhost:2',
+    },
+  ],
+  [
+    'the port that a program reads without a default by the number of an example',
+    {
+      ...web,
+      'server.js': 'app.listen(process.env.PORT)\n',
+      'package.json': manifest({ dev: 'node server.js' }),
+      '.env.example': 'PORT=3000\nPUBLIC_URL=http://localhost:3000\n',
+    },
+    { PORT: '2', PUBLIC_URL: 'http://localhost:2' },
+  ],
+  [
     'a file in PENV_DATA, as each library writes it',
     {
       ...web,
@@ -355,6 +380,27 @@ describe('composeInitScripts', () => {
     })
     for (const text of scripts.files.values()) expect(text).not.toMatch(/reset|run db:/)
     expect(scripts.files.get('provision.sh')).toContain('npx prisma migrate deploy')
+  })
+
+  it('builds a template with all that an environment’s app is given, since settings are read as a whole', async () => {
+    const scripts = await init({
+      ...web,
+      ...prisma,
+      'package-lock.json': '{}',
+      'compose.yaml': compose(db, service('cache', 'redis:7', '    ports: ["6379:6379"]\n')),
+      '.env.example':
+        'DATABASE_URL=postgres://app:app@localhost:5433/app\nREDIS_URL=redis://localhost:6379/0\nSESSION_SECRET=\nSHOP_URL=http://localhost:3000\n',
+    })
+    const lines = (file: string) =>
+      scripts.files
+        .get(file)
+        ?.split('\n')
+        .map(line => line.trim()) ?? []
+    const set = lines('provision.sh').flatMap(line => /^([A-Z_]+)=/.exec(line)?.[1] ?? [])
+    const exported = lines('bootstrap.sh').flatMap(line => /^export (\w+)=/.exec(line)?.[1] ?? [])
+    expect(set).toEqual(['PORT', 'DATABASE_URL', 'REDIS_URL', 'SHOP_URL'])
+    expect(exported).toEqual(set)
+    expect(lines('bootstrap.sh')).toContain('main_export SESSION_SECRET')
   })
 
   it('builds a template by the same command, pointed at the template, and says what shapes it', async () => {

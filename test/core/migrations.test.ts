@@ -297,6 +297,52 @@ const rows: [tool: string, title: string, files: Files, expected: Expected][] = 
     { command: 'python3 manage.py migrate --noinput' },
   ],
   [
+    'migrate-mongo',
+    'by its configuration, and with a script of the manifest',
+    {
+      'package.json': manifest({ migrate: 'migrate-mongo up' }),
+      'migrate-mongo-config.js':
+        'module.exports = { mongodb: { url: process.env.MONGODB_URI }, migrationsDir: "db/changes" }\n',
+      'db/changes/20250101000000-a.js': '',
+    },
+    { command: 'npm run migrate', directory: 'db/changes', database: 'mongodb' },
+  ],
+  [
+    'unknown',
+    'by the name of a command alone',
+    {
+      'package.json': manifest({
+        'migrate:create': 'node scripts/new.js',
+        migrate: 'node scripts/migrate.js',
+      }),
+      'scripts/migrate.js': 'connect(process.env.MONGODB_URI)\n',
+    },
+    { command: 'npm run migrate', directory: undefined, isOwnCommand: true },
+  ],
+  [
+    'django',
+    'with fixtures that its README loads',
+    {
+      'manage.py': managePy,
+      'shop/fixtures/goods.json': '[]',
+      'shop/fixtures/people.yaml': '',
+      'README.md':
+        '    python manage.py migrate\n    python manage.py loaddata goods shop/fixtures/people.yaml\n',
+    },
+    { seed: 'python3 manage.py loaddata goods shop/fixtures/people.yaml' },
+  ],
+  [
+    'django',
+    'with fixtures that are made elsewhere, or loaded by tests alone',
+    {
+      'manage.py': managePy,
+      'shop/fixtures/goods.json': '[]',
+      'README.md': 'python manage.py loaddata dump.json\n',
+      '.github/workflows/test.yml': 'run: python manage.py loaddata goods\n',
+    },
+    { seed: undefined },
+  ],
+  [
     'alembic',
     'with poetry',
     {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Ecosystem, findPackageManager } from '../../src/core/stack/package-manager.ts'
+import { type Ecosystem, makePackageManagerLookup } from '../../src/core/stack/package-manager.ts'
 import { factsOf, manifest } from '../support/facts-of.ts'
 
 const rows: [
@@ -103,7 +103,7 @@ const rows: [
 
 describe('findPackageManager', () => {
   it.each(rows)('finds %s', async (_title, files, ecosystem, folder, name, exec, lockFile) => {
-    expect(findPackageManager(await factsOf(files), ecosystem, folder)).toMatchObject({
+    expect(makePackageManagerLookup(await factsOf(files))(ecosystem, folder)).toMatchObject({
       name,
       exec,
       lockFile,
@@ -111,6 +111,6 @@ describe('findPackageManager', () => {
   })
 
   it('answers nothing for an ecosystem that is not there', async () => {
-    expect(findPackageManager(await factsOf({ 'package.json': '{}' }), 'python')).toBeUndefined()
+    expect(makePackageManagerLookup(await factsOf({ 'package.json': '{}' }))('python', '')).toBeUndefined()
   })
 })

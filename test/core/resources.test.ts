@@ -39,6 +39,8 @@ describe('a variable names a resource', () => {
     ['REDISHOST', 'localhost'],
     ['BROKERS', 'a:9092,b:9092'],
     ['AZURE_CONNECTION', 'Endpoint=sb://a/;Key=b'],
+    ['LISTEN_ADDR', ':8080'],
+    ['HTTP_LISTEN', '127.0.0.1:8080'],
   ])('%s=%s', (key, value) => {
     expect(namesResource(key, value)).toBe(true)
   })

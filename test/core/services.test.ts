@@ -30,6 +30,23 @@ describe('the services that a default run needs', () => {
       ['postgres', 'qdrant', 'redis'],
     ],
     [
+      'are the one that an Ecto repo is configured for, by the only driver of its dependencies',
+      {
+        'mix.exs': 'defp deps do\n  [{:phoenix, "~> 1.7"}, {:postgrex, ">= 0.0.0"}]\nend\n',
+        'config/dev.exs':
+          'import Config\nconfig :shop, Shop.Repo,\n  hostname: "localhost",\n  database: "shop_dev"\n',
+      },
+      ['postgres'],
+    ],
+    [
+      'are none where an Elixir project has a driver but no repo',
+      {
+        'mix.exs': 'defp deps do\n  [{:postgrex, ">= 0.0.0"}]\nend\n',
+        'config/dev.exs': 'import Config\nconfig :shop, ShopWeb.Endpoint, http: [port: 4000]\n',
+      },
+      [],
+    ],
+    [
       'are the started one of two that a driver name chooses',
       {
         'docker-compose.yaml': `services:

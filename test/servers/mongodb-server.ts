@@ -16,8 +16,15 @@ export const mongosh = findProgram('mongosh')
 export const missingMongodb = missingPrograms({ ferretdb, mongosh })
 
 const PASSWORD = `p@ss w%rd/'"$x:#é?`
+const LOGIN = [
+  '--test-enable-new-auth',
+  '--setup-database=admin',
+  '--setup-username=app',
+  `--setup-password=${PASSWORD}`,
+]
 
-export async function startMongodb(): Promise<RunningServer> {
+/** Without `hasLogin` everybody may do all, as in the image when it is given no account. */
+export async function startMongodb({ hasLogin = true } = {}): Promise<RunningServer & { port: number }> {
   const directory = serverDirectory()
   for (const name of ['data', 'state']) mkdirSync(join(directory, name))
   const port = await freePort()
@@ -30,10 +37,7 @@ export async function startMongodb(): Promise<RunningServer> {
       `--listen-addr=127.0.0.1:${port}`,
       '--debug-addr=-',
       '--telemetry=disable',
-      '--test-enable-new-auth',
-      '--setup-database=admin',
-      '--setup-username=app',
-      `--setup-password=${PASSWORD}`,
+      ...(hasLogin ? LOGIN : []),
     ],
     { directory, asCaller: true },
   )
@@ -43,7 +47,8 @@ export async function startMongodb(): Promise<RunningServer> {
   return {
     version: 'FerretDB 1.24',
     address: `127.0.0.1:${port}`,
-    env: { MONGO_URL: urlWith(PASSWORD) },
+    port,
+    env: { MONGO_URL: hasLogin ? urlWith(PASSWORD) : `mongodb://127.0.0.1:${port}/` },
     password: PASSWORD,
     wrongEnv: { MONGO_URL: urlWith('wr0ng-but-secret') },
     stop: () => server.stop(),

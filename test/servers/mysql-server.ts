@@ -21,7 +21,12 @@ export const missingMysql = missingPrograms({ mariadbd, 'mariadb-install-db': in
 
 const PASSWORD = `p@ss w%rd/'"$x:#é?`
 
-export async function startMysql(): Promise<RunningServer & { port: number }> {
+/** `root` makes the server as an image does: that password for root from everywhere, and no account without one. */
+export async function startMysql({
+  root: rootPassword,
+}: {
+  root?: string
+} = {}): Promise<RunningServer & { port: number }> {
   const directory = serverDirectory()
   const data = join(directory, 'data')
   const options = ['--no-defaults', `--datadir=${data}`, '--auth-root-authentication-method=normal']
@@ -60,18 +65,23 @@ export async function startMysql(): Promise<RunningServer & { port: number }> {
   await root(
     `set names utf8mb4; create user app@'%' identified by '${quoted}'; grant all on *.* to app@'%' with grant option;`,
   )
+  const version = (await root('select version()')).trim().split('\n').at(-1) ?? ''
+  if (rootPassword !== undefined)
+    await root(
+      `create user root@'%' identified by '${rootPassword}'; grant all on *.* to root@'%' with grant option; drop user root@'127.0.0.1', root@'::1'; alter user root@localhost identified by '${rootPassword}';`,
+    )
   const env = {
     MYSQL_HOST: '127.0.0.1',
     MYSQL_TCP_PORT: String(port),
-    MYSQL_USER: 'app',
-    MYSQL_PWD: PASSWORD,
+    MYSQL_USER: rootPassword === undefined ? 'app' : 'root',
+    MYSQL_PWD: rootPassword ?? PASSWORD,
   }
   return {
-    version: (await root('select version()')).trim().split('\n').at(-1) ?? '',
+    version,
     address: `127.0.0.1:${port}`,
     port,
     env,
-    password: PASSWORD,
+    password: env.MYSQL_PWD,
     wrongEnv: { ...env, MYSQL_PWD: 'wr0ng-but-secret' },
     stop: () => server.stop(),
   }

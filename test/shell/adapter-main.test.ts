@@ -89,6 +89,12 @@ it('passes values on so that penv env reads the same, and leaves out what is emp
   })
 })
 
+it('passes the same on to the programs that a script calls', async () => {
+  const files = { '.env': `A='two words'\nB="a\nb"\nC=$(touch pwned)\nE=\n` }
+  const script = `main_export A B C E NONE; sh -c 'printf "%s|%s|%s|%s|%s" "$A" "$B" "$C" "\${E-unset}" "\${NONE-unset}"'`
+  expect((await ask(files, script)).stdout).toBe('two words|a\nb|$(touch pwned)|unset|unset')
+})
+
 const SAY = 'printf "%s|%s|%s|%s" "$main_host" "$main_port" "$main_user" "$main_password"'
 const SERVERS: [title: string, env: string, call: string, expected: string][] = [
   [

@@ -1,11 +1,10 @@
 // The end-to-end fixtures that are Node projects.
 import type { Fixture } from '../support/end-to-end.ts'
 import {
-  askMysql,
+  askMysqlParts,
   askPostgres,
   askSqlite,
-  missingSqlite,
-  mysql,
+  mariadb,
   postgres,
   redis,
 } from '../support/end-to-end-servers.ts'
@@ -65,13 +64,14 @@ export const nodeFixtures: Fixture[] = [
       },
       applied: '20250611080000_add_likes.js',
     },
+    seeded: ['Welcome!'],
     own: ['PORT', 'DATABASE_URL', 'REDIS_URL'],
     isCloned: true,
   },
   {
     name: 'drizzle-libsql',
     servers: {},
-    missing: missingSqlite,
+    programs: ['sqlite3'],
     locks: ['package-lock.json'],
     mainEnv: () => ({ '.env': 'DB_FILE_NAME=file:local.db\nPORT=8787\nPAGE_SIZE=50\n' }),
     prepare: ['npm ci', 'npm run db:migrate'],
@@ -104,6 +104,7 @@ export const nodeFixtures: Fixture[] = [
   {
     name: 'prisma-pnpm',
     servers: { db: postgres({ user: 'postgres', password: 'postgres' }, 'tickets') },
+    programs: ['pnpm'],
     locks: ['pnpm-lock.yaml'],
     mainEnv: ({ db }) => ({
       '.env': [
@@ -139,7 +140,7 @@ export const nodeFixtures: Fixture[] = [
   {
     name: 'workspaces-sequelize',
     servers: {
-      db: mysql({ user: 'depot', password: 'depot-s3cret', rootPassword: 'root-s3cret' }, 'depot'),
+      db: mariadb({ user: 'depot', password: 'depot-s3cret' }, 'root-s3cret', 'depot'),
     },
     locks: ['package-lock.json'],
     mainEnv: ({ db }) => ({
@@ -160,13 +161,7 @@ export const nodeFixtures: Fixture[] = [
     prepare: ['npm ci', 'npm run migrate'],
     start: { WEB_PORT: 'npm start -w @depot/web', API_PORT: 'npm start -w @depot/api' },
     ...wordsAt('/items'),
-    ask: askMysql({
-      host: 'DB_HOST',
-      port: 'DB_PORT',
-      user: 'DB_USER',
-      password: 'DB_PASSWORD',
-      database: 'DB_NAME',
-    }),
+    ask: askMysqlParts,
     queries: {
       applied: 'select name from SequelizeMeta order by name',
       words: 'select text from items order by id',

@@ -19,10 +19,11 @@ import {
 } from '../support/end-to-end.ts'
 import { describeServer, noteServer } from '../support/servers.ts'
 import { nodeFixtures } from './init-end-to-end-node.ts'
+import { otherFixtures } from './init-end-to-end-other.ts'
 
 const CANARY = 'written in the main checkout'
 
-for (const fixture of nodeFixtures)
+for (const fixture of [...nodeFixtures, ...otherFixtures])
   describeServer(`${fixture.name}, end to end`, missingFor(fixture), () => {
     const servers = new Map<string, StartedServer>()
     beforeAll(async () => {
@@ -38,7 +39,7 @@ for (const fixture of nodeFixtures)
     const look = () => Promise.all([...servers.values()].map(server => server.look()))
 
     it('takes three commands to a verified second worktree, and leaves no trace', {
-      timeout: 180_000,
+      timeout: 300_000,
     }, async () => {
       const ports: Ports = Object.fromEntries([...servers].map(([name, { port }]) => [name, port]))
       const clone = cloneFixture(fixture, ports)
@@ -58,7 +59,8 @@ for (const fixture of nodeFixtures)
 
       await useBoth(clone, fixture, [one, two], variables)
       await addMigration(clone, fixture, [one, two], variables)
-      const further = fixture.isCloned ? [await addFurther(clone)] : []
+      const isTold = fixture.isCloned || fixture.seeded !== undefined
+      const further = isTold ? [await addFurther(clone, fixture)] : []
       expect(Object.keys(clone.box.ledger().templates ?? {}).length > 0, 'a template').toBe(fixture.isCloned)
 
       const gone = (await clone.penv(two, 'id')).trim()
@@ -107,6 +109,7 @@ async function useBoth(
       inMain,
     )
     await clone.penv(tree, 'verify')
+    expect(clone.box.git(tree, 'status', '--porcelain'), 'up and the app change no tracked file').toBe('')
   }
   const [first, second] = apps.map(app => app.base) as [string, string]
   await fixture.write(first, 'from one')
@@ -120,29 +123,28 @@ async function useBoth(
 async function addMigration(
   clone: Clone,
   fixture: Fixture,
-  trees: readonly [string, string],
+  [one, two]: readonly [string, string],
   variables: readonly Variables[],
 ): Promise<void> {
-  const applied = () =>
-    together(
-      trees.map((tree, index) =>
-        askLines(fixture, variables[index] as Variables, tree, fixture.queries.applied),
-      ),
-    )
-  const before = await applied()
-  clone.box.write(trees[0], fixture.migration.files)
-  await together(trees.map(tree => clone.penv(tree, 'up')))
-  expect(await applied()).toEqual([[...(before[0] as string[]), fixture.migration.applied], before[1]])
-  expect(await wordsOf(fixture, variables[0], trees[0])).toEqual(['from one'])
-  expect(await askLines(fixture, clone.mainVariables, clone.main, fixture.queries.applied)).toEqual(before[1])
+  const applied = (index: number, tree: string) =>
+    askLines(fixture, variables[index] as Variables, tree, fixture.queries.applied)
+  const before = await applied(0, one)
+  clone.box.write(one, fixture.migration.files)
+  await together([one, two].map(tree => clone.penv(tree, 'up')))
+  const { applied: added, isAlone } = fixture.migration
+  expect(await applied(0, one)).toEqual(isAlone ? [added] : [...before, added])
+  expect(await wordsOf(fixture, variables[0], one)).toEqual(['from one'])
+  expect(await applied(1, two)).toEqual(before)
+  expect(await askLines(fixture, clone.mainVariables, clone.main, fixture.queries.applied)).toEqual(before)
 }
 
-/** A worktree that is made when there is a template. */
-async function addFurther(clone: Clone): Promise<string> {
+/** A worktree that is made when there is a template, with the repository's own sample rows. */
+async function addFurther(clone: Clone, fixture: Fixture): Promise<string> {
   const tree = clone.worktree('further')
-  const said = await clone.penv(tree, 'up', '--json')
+  const said = await clone.penv(tree, 'up', '--seed', '--json')
   expect(JSON.parse(said)).toMatchObject({ state: 'ready' })
   await clone.penv(tree, 'verify')
+  expect(await wordsOf(fixture, await variablesOf(clone, tree), tree)).toEqual(fixture.seeded ?? [])
   return tree
 }
 

@@ -4,6 +4,9 @@
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { TemplateRecord } from '../../src/core/template.ts'
+import { changeLedger } from '../../src/host/ledger-files.ts'
+import { identifySelf } from '../../src/host/processes.ts'
 import { errorOf, isAlive, pause, pidOf, release, say, statusOf, storyOf } from '../support/lifecycle.ts'
 import { ended, makeSandbox, type Sandbox, waitFor } from '../support/sandbox.ts'
 
@@ -263,6 +266,31 @@ describe('a build that does not get to its end', () => {
     expect(errorOf(waiting.stdout)).toMatchObject({ code: 'BUSY', details: { pid: child.pid } })
     release(box, 'building')
     expect((await end).exit).toBe(0)
+  })
+})
+
+describe('a build of which nothing can be known', () => {
+  it('is waited for, and taken over with --force', async () => {
+    const box = makeRepo()
+    const tree = box.worktree('aa')
+    await up(box, tree)
+    const [half] = serverOf(box)
+    rmSync(join(box.home, 'server', half as string, 'complete'))
+    await changeLedger(box.stateDir, ledger => {
+      const [template] = Object.values(ledger.templates) as [TemplateRecord]
+      const builder = { ...identifySelf(), host: 'elsewhere', bootId: 'another' }
+      const building: TemplateRecord = { ...template, state: 'building', builder }
+      return {
+        ledger: { ...ledger, templates: { ...ledger.templates, [template.name]: building } },
+        value: undefined,
+      }
+    })
+    const next = box.worktree('bb')
+    const waiting = await box.run(['up', '--timeout', '0.3', '--json'], { cwd: next })
+    expect({ exit: waiting.exit, code: errorOf(waiting.stdout).code }).toEqual({ exit: 11, code: 'BUSY' })
+    await up(box, next, '--force')
+    expect(serverOf(box)).not.toContain(half)
+    expect(templatesOf(box)).toMatchObject([{ state: 'ready' }])
   })
 })
 

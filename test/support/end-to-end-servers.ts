@@ -1,12 +1,12 @@
 // The servers of the end-to-end fixtures: real ones, each with the account of the fixture's compose file, and ways to
 // ask a database without the app.
-
-import { join } from 'node:path'
-import { missingMysql, query as queryMysql, startMysql } from '../servers/mysql-server.ts'
+import { resolve } from 'node:path'
+import { missingMongodb, mongosh, startMongodb } from '../servers/mongodb-server.ts'
+import { query as askMysql, missingMysql, startMysql } from '../servers/mysql-server.ts'
 import { missingPostgres, query, startPostgres } from '../servers/postgres-server.ts'
 import { command, missingRedis, startRedis } from '../servers/redis-server.ts'
 import type { FixtureServer, Variables } from './end-to-end.ts'
-import { findProgram, missingPrograms, runClient } from './servers.ts'
+import { runClient } from './servers.ts'
 
 export interface Account {
   user: string
@@ -30,24 +30,44 @@ export function postgres(account: Account, database: string): FixtureServer {
   }
 }
 
-/** As the image makes it: root, who may do all, and an account that may use the main checkout's database alone. */
-export function mysql(account: Account & { rootPassword: string }, database: string): FixtureServer {
-  const { user, password, rootPassword } = account
+/** With the accounts of an image: root, who may make databases, and the app's, who has the one that is made for it. */
+export function mariadb(account: Account, rootPassword: string, database: string): FixtureServer {
   return {
     missing: missingMysql,
     async start() {
-      const server = await startMysql()
-      await queryMysql(
-        server,
-        'mysql',
-        `create database ${database}; create user ${user}@'%' identified by '${password}';` +
-          `grant all on ${database}.* to ${user}@'%'; drop user if exists root@'127.0.0.1', root@'::1'; create user root@'%' identified by '${rootPassword}';` +
-          "grant all on *.* to root@'%' with grant option",
-      )
+      const server = await startMysql({ root: rootPassword })
+      const ask = (sql: string) => askMysql(server, 'mysql', sql)
+      await ask(`create database ${database}`)
+      await ask(`create user ${account.user}@'%' identified by '${account.password}'`)
+      await ask(`grant all on ${database}.* to ${account.user}@'%'`)
       return {
         version: server.version,
         port: server.port,
-        look: () => queryMysql(server, 'mysql', 'show databases'),
+        look: () =>
+          Promise.all([ask('show databases'), ask('select user, host from global_priv order by 1, 2')]),
+        stop: () => server.stop(),
+      }
+    },
+  }
+}
+
+/** With no account, as its image is mostly used; here FerretDB, which speaks the same protocol. */
+export function mongodb(): FixtureServer {
+  return {
+    missing: missingMongodb,
+    async start() {
+      const server = await startMongodb({ hasLogin: false })
+      return {
+        version: server.version,
+        port: server.port,
+        look: () =>
+          runClient(mongosh as string, [
+            '--quiet',
+            '--norc',
+            '--eval',
+            'print(db.getMongo().getDBNames().sort().join())',
+            server.env.MONGO_URL as string,
+          ]),
         stop: () => server.stop(),
       }
     },
@@ -88,39 +108,43 @@ export function askPostgres(key: string) {
     ])
 }
 
-export const missingSqlite = missingPrograms({ sqlite3: findProgram('sqlite3') })
+/** Asks the database that the parts of an address name, `DB_HOST` and its like. */
+export function askMysqlParts(variables: Variables, _tree: string, sql: string): Promise<string> {
+  const { DB_HOST = '', DB_PORT = '', DB_USER = '', DB_PASSWORD = '', DB_NAME = '' } = variables
+  const env = {
+    MYSQL_HOST: DB_HOST,
+    MYSQL_TCP_PORT: DB_PORT,
+    MYSQL_USER: DB_USER,
+    MYSQL_PWD: DB_PASSWORD,
+  }
+  return askMysql({ env }, DB_NAME, sql)
+}
+
+/** Asks by the app's own driver: `query` is an expression over `db` whose value is a list of lines. */
+export function askMongodb(key: string) {
+  return (variables: Variables, tree: string, query: string): Promise<string> =>
+    runClient(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      `import { createRequire } from 'node:module'
+const { MongoClient } = createRequire(process.argv[1] + '/')('mongodb')
+const client = new MongoClient(process.argv[2])
+const db = client.db()
+console.log((${query}).join('\\n'))
+await client.close()`,
+      tree,
+      variables[key] ?? '',
+    ])
+}
 
 /** Asks the database in a file; a path that is not absolute is one in the checkout. */
 export function askSqlite(key: string) {
-  return (variables: Variables, tree: string, sql: string): Promise<string> => {
-    const path = (variables[key] ?? '').replace(/^file:/, '')
-    return runClient('sqlite3', [
+  return (variables: Variables, tree: string, sql: string): Promise<string> =>
+    runClient('sqlite3', [
       '-batch',
       '-cmd',
       '.timeout 5000',
-      join(path.startsWith('/') ? '' : tree, path),
+      resolve(tree, (variables[key] ?? '').replace(/^file:/, '')),
       sql,
     ])
-  }
-}
-
-export function askMysql(keys: {
-  host: string
-  port: string
-  user: string
-  password: string
-  database: string
-}) {
-  return (variables: Variables, _tree: string, sql: string): Promise<string> => {
-    const said = (key: string) => variables[key] ?? ''
-    const server = {
-      env: {
-        MYSQL_HOST: said(keys.host),
-        MYSQL_TCP_PORT: said(keys.port),
-        MYSQL_USER: said(keys.user),
-        MYSQL_PWD: said(keys.password),
-      },
-    }
-    return queryMysql(server, said(keys.database), sql)
-  }
 }

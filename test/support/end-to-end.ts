@@ -6,12 +6,12 @@ import { cpSync, existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { makeSandbox, type Sandbox } from './sandbox.ts'
-import { serverBin, waitFor } from './servers.ts'
+import { findProgram, missingPrograms, serverBin, waitFor } from './servers.ts'
 
 const FIXTURES = join(import.meta.dirname, '..', 'fixtures', 'e2e')
 /** Where test/setup.sh keeps what the fixtures' package managers need, so that no story needs a network. */
 const PACKAGES = join(dirname(serverBin), 'e2e')
-const START_MS = 30_000
+const START_MS = 60_000
 
 /** A server with the account that the fixture's compose file gives it. */
 export interface FixtureServer {
@@ -36,10 +36,12 @@ export interface Fixture {
   /** The folder below test/fixtures/e2e. */
   readonly name: string
   readonly servers: Readonly<Record<string, FixtureServer>>
-  /** Why its database cannot be looked at here, where that needs more than the servers. */
-  readonly missing?: string | undefined
   /** Lock files whose packages test/setup.sh has fetched. */
   readonly locks?: readonly string[]
+  /** Its developer has a Python environment outside of the checkout, which is active in every shell. */
+  readonly isActivated?: boolean
+  /** Programs beside Node that its developers have. */
+  readonly programs?: readonly string[]
   /** The untracked env files of the main checkout by their paths, with plain `KEY=value` lines. */
   readonly mainEnv: (ports: Ports) => Record<string, string>
   /** What the developer of the main checkout has typed to have it running, on an empty database of its own. */
@@ -56,8 +58,14 @@ export interface Fixture {
     readonly words: string
     readonly plant: (word: string) => string
   }
-  /** What a branch adds: the files, and what `applied` has more then. */
-  readonly migration: { readonly files: Record<string, string>; readonly applied: string }
+  /** What a branch adds: the files, and what `applied` has more then, or in place of what it had. */
+  readonly migration: {
+    readonly files: Record<string, string>
+    readonly applied: string
+    readonly isAlone?: boolean
+  }
+  /** The words that the repository's own seed writes. */
+  readonly seeded?: readonly string[]
   /** Keys whose values are an environment's own. */
   readonly own: readonly string[]
   /** Whether init writes a bootstrap.sh, so that further worktrees are cloned. */
@@ -66,7 +74,11 @@ export interface Fixture {
 
 /** Why the story of a fixture cannot be told on this machine, or undefined. */
 export function missingFor(fixture: Fixture): string | undefined {
-  const reasons = [fixture, ...Object.values(fixture.servers)].flatMap(({ missing }) => missing ?? [])
+  const reasons = Object.values(fixture.servers).flatMap(server => server.missing ?? [])
+  const programs = missingPrograms(
+    Object.fromEntries((fixture.programs ?? []).map(name => [name, findProgram(name)])),
+  )
+  if (programs !== undefined) reasons.push(programs)
   for (const lock of fixture.locks ?? []) {
     const fetched = join(PACKAGES, 'locks', fixture.name, lock)
     const isThere =
@@ -94,6 +106,14 @@ export function cloneFixture(fixture: Fixture, ports: Ports): Clone {
   const box = makeSandbox('penv-e2e-')
   Object.assign(box.env, {
     PATH: `${box.env.PATH}:${serverBin}`,
+    PIP_NO_INDEX: '1',
+    PIP_FIND_LINKS: join(PACKAGES, 'pip'),
+    PIP_DISABLE_PIP_VERSION_CHECK: '1',
+    GOPROXY: 'off',
+    GOMODCACHE: join(PACKAGES, 'go', 'modules'),
+    GOCACHE: join(PACKAGES, 'go', 'build'),
+    GOFLAGS: '-modcacherw',
+    GOTOOLCHAIN: 'local',
     npm_config_cache: join(PACKAGES, 'npm'),
     npm_config_store_dir: join(PACKAGES, 'pnpm'),
     npm_config_offline: 'true',
@@ -101,6 +121,13 @@ export function cloneFixture(fixture: Fixture, ports: Ports): Clone {
     npm_config_audit: 'false',
     npm_config_fund: 'false',
   })
+  if (fixture.isActivated) {
+    const environment = join(PACKAGES, 'environments', fixture.name)
+    Object.assign(box.env, {
+      VIRTUAL_ENV: environment,
+      PATH: `${join(environment, 'bin')}:${box.env.PATH}`,
+    })
+  }
   const origin = join(box.root, 'origin')
   cpSync(join(FIXTURES, fixture.name), origin, { recursive: true })
   box.git(origin, 'init', '--quiet')
@@ -172,7 +199,8 @@ export async function startApp(clone: Clone, fixture: Fixture, tree: string): Pr
     const said: string[] = []
     for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => said.push(String(chunk)))
     onTestFinished(() => signalGroup(child, 'SIGKILL'))
-    return { command, child, said, base: `http://127.0.0.1:${variables[key]}` }
+    const port = /\d+$/.exec(variables[key] ?? '')?.[0]
+    return { command, child, said, base: `http://127.0.0.1:${port}` }
   })
   for (const { command, child, said, base } of programs)
     await waitFor(

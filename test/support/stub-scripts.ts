@@ -90,6 +90,10 @@ export function makeStubBox(
       `${verbs.join('\n')}\n${service}_url() { printf '${service}://u:p@localhost/%s\\n' "$1"; }\n`,
     )
   }
+  writeFileSync(
+    join(box, 'adapters', 'venv.sh'),
+    `venv_use() { printf 'venv_use %s\\n' "\${1:-.venv}" >>"$STUB_LOG"; }\n`,
+  )
   for (const shared of ['common.sh', 'http.sh', 'main.sh'])
     cpSync(join(adapterDirectory, shared), join(box, 'adapters', shared))
   for (const [name, text] of files) writeFileSync(join(root, '.preview', name), text)

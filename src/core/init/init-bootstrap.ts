@@ -1,37 +1,54 @@
 // Composes what has to do with the schema: the block of provision.sh that migrates, bootstrap.sh, template.inputs.
 
 import type { Stack } from '../stack.ts'
+import { callLines, installLines, installSources } from './init-installs.ts'
 import type { Slice } from './init-slices.ts'
-import { callStep, installLines, migrationSteps, type Step, usedMigrations } from './init-steps.ts'
+import { migrationSteps, type Step, usedMigrations } from './init-steps.ts'
 import { header, scriptText, usedAssignments } from './init-text.ts'
 
-export function migrateBlock(steps: readonly Step[], cloned: Slice | undefined): string[] {
+/** @param installed the steps whose installs the script has called before */
+export function migrateBlock(
+  stack: Stack,
+  steps: readonly Step[],
+  installed: readonly Step[],
+  cloned: Slice | undefined,
+): string[] {
   if (steps.length === 0) return []
   const isOld =
     cloned === undefined ? '' : ` && [ "\${${cloned.kind}_cloned:-}\${PENV_TEMPLATE_FRESH:-}" != 11 ]`
   return [
     ...(cloned === undefined ? [] : ['# A clone of a fresh template has every migration already.']),
     `if [ -z "\${PENV_NO_MIGRATE:-}" ]${isOld}; then`,
-    ...steps.map(step => `  ${callStep(step, true)}`),
+    ...callLines(stack, steps, true, installed).map(line => `  ${line}`),
     'fi',
   ]
 }
 
-/** What the commands of provision.sh are given, and the lines of shell that bring it. */
-interface Given {
-  readonly values: readonly (readonly [key: string, value: string])[]
-  readonly passed: readonly string[]
-  readonly assignments: readonly string[]
+/** Before the migrations and apart from them: a clone of a template needs the programs, too. */
+export function installBlock(stack: Stack, steps: readonly Step[]): string[] {
+  const lines = installLines(stack, steps, true)
+  return lines.length === 0 ? [] : ['# A new worktree has none of what git does not track.', ...lines]
 }
 
-/** Its commands see what they see in provision.sh, with the template in the place of the environment's database. */
-export function bootstrapText(
-  stack: Stack,
-  slices: readonly Slice[],
-  cloned: Slice,
-  [sourcing, asking]: readonly [readonly string[], readonly string[]],
-  { values, passed, assignments }: Given,
-): string {
+/** What provision.sh works with, less what it does with it. */
+export interface Provision {
+  readonly slices: readonly Slice[]
+  readonly cloned: Slice
+  /** Files that it sources. */
+  readonly sourced: readonly string[]
+  /** Assignments of names, numbers and addresses. */
+  readonly assignments: readonly string[]
+  /** What it sets in .env.preview. */
+  readonly values: readonly (readonly [key: string, value: string])[]
+  /** Keys that it passes on from the main checkout. */
+  readonly passed: readonly string[]
+  /** The line that says where they are, where servers.sh does not. */
+  readonly mainReads: readonly string[]
+}
+
+/** An app's settings may be read as a whole, so the migration tool has all that it has in an environment. */
+export function bootstrapText(stack: Stack, provision: Provision): string {
+  const { slices, cloned, sourced, values, passed } = provision
   const steps = migrationSteps(
     {
       ...stack,
@@ -41,28 +58,38 @@ export function bootstrapText(
     },
     slices,
   ).called
+  const calls = [...installLines(stack, steps, false), ...callLines(stack, steps, false, steps)]
+  const template = [
+    `${cloned.variable}=$PENV_TEMPLATE`,
+    `${cloned.urlVariable}=$(${cloned.kind}_url "$PENV_TEMPLATE")`,
+  ]
+  const isOfTemplate = (line: string) => template.some(own => own.split('=')[0] === line.split('=')[0])
   const exports = values.map(([key, value]) => `export ${key}="${value}"`)
-  const calls = [...installLines(stack, steps, false), ...steps.map(step => callStep(step, false))]
-  const brought = assignments.map(line =>
-    line.startsWith(`${cloned.variable}=`) ? `${cloned.variable}=$PENV_TEMPLATE` : line,
-  )
   const build = [
     `${cloned.kind}_create "$PENV_TEMPLATE"`,
-    ...usedAssignments(brought, [...exports, ...calls].join('\n')),
+    ...usedAssignments(
+      [...template, ...provision.assignments.filter(line => !isOfTemplate(line))],
+      [...exports, ...calls].join('\n'),
+    ),
+    ...(exports.length === 0 ? [] : ["# As provision.sh sets them, but for the template's database."]),
     ...exports,
-    ...exportPassed(passed),
+    ...(passed.length === 0 ? [] : [...provision.mainReads, `main_export ${passed.join(' ')}`]),
     ...calls,
     `${cloned.kind}_freeze "$PENV_TEMPLATE"`,
     ';;',
   ]
+  const said = build.join('\n')
+  const own = sourced.filter(file => {
+    const kind = /^\$PENV_ADAPTERS\/(\w+)\.sh$/.exec(file)?.[1]
+    return kind === undefined || new RegExp(`\\b${kind}_`).test(said)
+  })
   return scriptText(
     header(
       [
         'bootstrap.sh build|drop: the template that new environments clone. penv decides when, by template.inputs.',
       ],
-      sourcing,
+      [...own, ...installSources(stack, steps)],
     ),
-    asking,
     [
       'case ${1:-} in',
       '  build)',
@@ -75,16 +102,6 @@ export function bootstrapText(
       'esac',
     ],
   )
-}
-
-function exportPassed(keys: readonly string[]): string[] {
-  if (keys.length === 0) return []
-  return [
-    `for key in ${keys.join(' ')}; do`,
-    '  value=$(main_value "$key")',
-    '  [ -z "$value" ] || export "$key=$value"',
-    'done',
-  ]
 }
 
 export function templateInputs(stack: Stack, cloned: Slice): string {

@@ -47,7 +47,7 @@ export function ownValues(
     if (!values.has(key)) values.set(key, value)
   }
   for (const port of plan.ports) put(port.key, `$${port.name}_port`)
-  for (const port of app) for (const key of port.keys) put(key, `$${port.variable}`)
+  for (const port of app) for (const [key, value] of port.settings) put(key, value)
   for (const slice of slices) {
     for (const key of slice.keys) {
       const value = key.part === 'prefix' || key.part === 'bucket' ? undefined : sliceValue(slice, key)
@@ -55,7 +55,12 @@ export function ownValues(
     }
     for (const [key, value] of conventional(slice)) put(key, value)
   }
-  const reachable = plan.ports.map(({ name, usual }) => ({ name, variable: `${name}_port`, keys: [], usual }))
+  const reachable = plan.ports.map(({ name, usual }) => ({
+    name,
+    variable: `${name}_port`,
+    settings: [],
+    usual,
+  }))
   for (const [key, value] of addressValues(sources, [...app, ...reachable], new Set(values.keys())))
     put(key, value)
   return [...values]

@@ -3,8 +3,9 @@
 
 import type { Stack } from '../stack.ts'
 import { accountsOf, MAIN_FILE, mainReads, serversText } from './init-accounts.ts'
-import { migrateBlock } from './init-bootstrap.ts'
+import { installBlock, migrateBlock } from './init-bootstrap.ts'
 import { type OwnProject, planOwnProject } from './init-compose.ts'
+import { callLines, installLines, installSources } from './init-installs.ts'
 import { ownAddress } from './init-own-address.ts'
 import { addressQuestions, ownValues, reachLines } from './init-own-values.ts'
 import { findPassedKeys, openKeyQuestions } from './init-passed-keys.ts'
@@ -14,8 +15,6 @@ import { planSlices } from './init-slices.ts'
 import type { ComposeSource, InitSources } from './init-sources.ts'
 import {
   asksForDatabase,
-  callStep,
-  installLines,
   migrationQuestions,
   migrationSteps,
   seedSteps,
@@ -38,7 +37,7 @@ export function composeOwnScripts(
   runsApp: boolean,
 ): Map<string, string> {
   const files = new Map<string, string>()
-  const { ports, questions } = planPorts(stack.starts, sources)
+  const { ports, questions, remarks } = planPorts(stack, sources)
   const app = runsApp ? [] : ports
   const plan = planOwnProject(
     compose,
@@ -54,16 +53,15 @@ export function composeOwnScripts(
   const addresses = reached.map(one => one.address)
   const accounts = accountsOf(stack, slices, sources, false)
   const values = ownValues(plan, app, slices, sources)
-  const passed = runsApp ? [] : findPassedKeys(stack, sources, new Set(values.map(([key]) => key)))
   const migrations = migrationSteps(stack, slices)
   const steps = runsApp ? [] : migrations.called
-  const reach = reachLines(
-    addresses,
-    accounts,
-    [...envBlock(values), ...steps.map(step => step.command)].join('\n'),
-  )
+  const installed = runsApp ? [] : [...steps, ...startSteps(stack)]
+  const reach = [
+    ...reachLines(addresses, accounts, [...envBlock(values), ...steps.map(step => step.command)].join('\n')),
+    ...installSources(stack, installed).map(file => `. "${file}"`),
+  ]
   const hasAccounts = reach.some(line => line.includes('/servers.sh'))
-  const install = runsApp ? [] : installLines(stack, [...steps, ...startSteps(stack)], true)
+  const passed = runsApp ? [] : findPassedKeys(stack, sources, new Set(values.map(([key]) => key)))
   const asksMain =
     passed.length > 0 || addresses.some(one => one.after.some(line => line.includes('main_value')))
   const sourced = asksMain && !hasAccounts ? [`. "${MAIN_FILE}"`, mainReads(sources), ...reach] : reach
@@ -92,11 +90,11 @@ export function composeOwnScripts(
         ...app.map(port => `${port.variable}=$(penv get port ${port.name})`),
       ],
       sourced,
-      [...new Set(unknown)].map(question),
+      [...(runsApp ? [] : remarks).map(remark => `# ${remark}`), ...[...new Set(unknown)].map(question)],
       envBlock(values, passed),
       upLines(compose, plan),
-      install.length > 0 ? ['# A new worktree has none of what git does not track.', ...install] : [],
-      migrateBlock(steps, undefined),
+      installBlock(stack, installed),
+      migrateBlock(stack, steps, installed, undefined),
     ),
   )
   files.set(
@@ -139,10 +137,13 @@ export function composeOwnScripts(
     files.set(
       'seed.sh',
       scriptText(
-        header([
-          "seed.sh: sample rows for this environment alone, by the repository's own command. penv up --seed runs it.",
-        ]),
-        [...installLines(stack, seeds, true), ...seeds.map(step => callStep(step, true))],
+        header(
+          [
+            "seed.sh: sample rows for this environment alone, by the repository's own command. penv up --seed runs it.",
+          ],
+          installSources(stack, seeds),
+        ),
+        [...installLines(stack, seeds, true), ...callLines(stack, seeds, true, seeds)],
       ),
     )
   if (plan.override !== undefined) files.set('compose.yaml', plan.override)

@@ -3,16 +3,19 @@
 
 import type { ListenPort } from '../stack/listen-ports.ts'
 import type { Start } from '../stack/starts.ts'
+import type { Stack } from '../stack.ts'
+import { activation } from './init-installs.ts'
 import { isSettable } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
+import { quoteWord } from './init-text.ts'
 
 export interface PortPlan {
   /** The allocation's name. */
   readonly name: string
   /** The shell variable that holds it. */
   readonly variable: string
-  /** Keys that are set to the number itself. */
-  readonly keys: readonly string[]
+  /** Keys that are set to the number, some with what an address has before it. */
+  readonly settings: readonly (readonly [key: string, value: string])[]
   /** What it is without penv. */
   readonly usual: number | undefined
 }
@@ -20,14 +23,17 @@ export interface PortPlan {
 export interface PortsPlan {
   readonly ports: readonly PortPlan[]
   readonly questions: readonly string[]
+  /** What whoever starts the programs has to know, each a sentence. */
+  readonly remarks: readonly string[]
 }
 
 const NAME_LIMIT = 40
 
-export function planPorts(starts: readonly Start[], sources: InitSources): PortsPlan {
-  const chosen = chosenStarts(starts)
+export function planPorts(stack: Stack, sources: InitSources): PortsPlan {
+  const chosen = chosenStarts(stack.starts)
   const questions: string[] = []
-  const found: { name: string; key: string; usual: number | undefined; folder: string }[] = []
+  const remarks: string[] = []
+  const found: { name: string; key: string; before: string; usual: number | undefined; folder: string }[] = []
   for (const start of chosen) {
     const own = start.ports.filter(port => port.source !== 'dockerfile')
     const called = callOf(start)
@@ -42,21 +48,35 @@ export function planPorts(starts: readonly Start[], sources: InitSources): Ports
         )
         continue
       }
-      if (twin === undefined) found.push({ name: nameOf(key), key, usual: port.port, folder: start.folder })
-      if (port.variable === undefined) questions.push(questionOf(port, start, key))
+      if (twin === undefined)
+        found.push({
+          name: nameOf(key),
+          key,
+          before: port.before ?? '',
+          usual: port.port,
+          folder: start.folder,
+        })
+      const call = port.source === 'tool' ? callWithPort(stack, start, key) : undefined
+      if (port.variable === undefined && call === undefined) questions.push(questionOf(port, start, key))
+      else if (port.variable === undefined) remarks.push(`To start ${nameOf(key)}, run: ${call}`)
     }
   }
   if (found.length === 0 && chosen.length === 0)
     questions.push('how is the app started, and which variable gives it its port')
-  if (found.length === 0) found.push({ name: 'web', key: 'PORT', usual: undefined, folder: '' })
+  if (found.length === 0) found.push({ name: 'web', key: 'PORT', before: '', usual: undefined, folder: '' })
   const isOne = found.length === 1
-  const ports = found.map(({ name, key, usual }) => ({
-    name,
-    variable: isOne ? 'port' : `${name}_port`,
-    keys: [...new Set([key, ...keysOf(sources, usual)])],
-    usual,
-  }))
-  return { ports, questions: [...new Set(questions)] }
+  const ports = found.map(({ name, key, before, usual }) => {
+    const variable = isOne ? 'port' : `${name}_port`
+    const others = keysOf(sources, usual).filter(other => other !== key)
+    const settings = [[key, before], ...others.map(other => [other, ''])] as [string, string][]
+    return {
+      name,
+      variable,
+      settings: settings.map(([one, text]) => [one, `${text}$${variable}`] as const),
+      usual,
+    }
+  })
+  return { ports, questions: [...new Set(questions)], remarks: [...new Set(remarks)] }
 }
 
 /** One start for each folder. The root's only counts where it does more than start the others. */
@@ -92,9 +112,19 @@ function nameOf(key: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/_?port_?/g, '_')
+    .replace(/(^|_)(listen|listener|bind|addr|address|hostport)(?=_|$)/g, '')
     .replace(/^_+|_+$/g, '')
     .slice(0, NAME_LIMIT)
   return /^[a-z]/.test(name) ? name : 'web'
+}
+
+/** A tool that takes its port in the call, where nothing of the repository's stands around that call. */
+function callWithPort(stack: Stack, start: Start, key: string): string | undefined {
+  const { source, folder, command, portFlag } = start
+  const isPlain = /^(framework|procfile)$/.test(source) && !/['&|;]/.test(command)
+  if (!isPlain || portFlag === undefined || /^--(bind|urls)$/.test(portFlag)) return undefined
+  const call = `${activation(stack, start)}penv exec -- sh -c '${[command, portFlag, `"$${key}"`].filter(Boolean).join(' ')}'`
+  return folder === '' ? call : `cd ${quoteWord(folder)} && ${call}`
 }
 
 function questionOf(port: ListenPort, start: Start, key: string): string {

@@ -3,7 +3,8 @@
 
 import type { Stack } from '../stack.ts'
 import { accountsOf, MAIN_FILE, mainReads, serversText } from './init-accounts.ts'
-import { bootstrapText, migrateBlock, templateInputs } from './init-bootstrap.ts'
+import { bootstrapText, installBlock, migrateBlock, templateInputs } from './init-bootstrap.ts'
+import { callLines, installLines, installSources } from './init-installs.ts'
 import { findPassedKeys, openKeyQuestions } from './init-passed-keys.ts'
 import { addressValues, planPorts } from './init-ports.ts'
 import { findSharedKeys } from './init-shared-keys.ts'
@@ -11,13 +12,12 @@ import { ADAPTERS, MAIN, planSlices, type Slice } from './init-slices.ts'
 import type { InitSources } from './init-sources.ts'
 import {
   asksForDatabase,
-  callStep,
-  installLines,
   migrationQuestions,
   migrationSteps,
   type Step,
   seedSteps,
   startSteps,
+  usedMigrations,
 } from './init-steps.ts'
 import { envBlock, header, question, saysFrom, scriptText, usedAssignments } from './init-text.ts'
 import { sliceValue } from './init-values.ts'
@@ -33,9 +33,10 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
     ...(hasAccounts ? ['$PENV_DIR/servers.sh'] : []),
     ...[...new Set(slices.map(slice => slice.kind))].map(kind => `$PENV_ADAPTERS/${kind}.sh`),
   ]
-  const { ports, questions } = planPorts(stack.starts, sources)
+  const { ports, questions, remarks } = planPorts(stack, sources)
   const values: [string, string][] = []
-  for (const port of ports) for (const key of port.keys) values.push([key, `$${port.variable}`])
+  for (const port of ports)
+    values.push(...port.settings.map(([key, value]) => [key, value] as [string, string]))
   const unknown = [...questions, ...accounts.questions]
   for (const slice of slices) {
     const own = slice.keys.flatMap(key => {
@@ -49,14 +50,15 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
   }
   values.push(...addressValues(sources, ports, new Set(values.map(([key]) => key))))
   unknown.push(...migrationQuestions(stack, migrations), ...testQuestions(slices), ...withoutAdapter(stack))
-  const cloned = slices.find(slice => slice.isCloneable && steps.length > 0 && isAlone(slice, slices))
+  // Which files shape the schema is not known of an unknown tool.
+  const isTraced = steps.length > 0 && usedMigrations(stack).every(one => one.tool !== 'unknown')
+  const cloned = slices.find(slice => slice.isCloneable && isTraced && isAlone(slice, slices))
   const shared = findSharedKeys(stack, slices, sources, new Set(values.map(([key]) => key)))
   const passed = findPassedKeys(stack, sources, new Set([...values.map(([key]) => key), ...shared]))
   unknown.push(...openKeyQuestions(sources, new Set([...values.map(([key]) => key), ...shared, ...passed])))
   const asksMain = passed.length > 0 && !hasAccounts
-  const install = installLines(stack, [...steps, ...startSteps(stack)], true)
-  const sourcing = asksMain ? [MAIN_FILE, ...sourced] : sourced
-  const asking = asksMain ? [mainReads(sources)] : []
+  const asking = [...(asksMain ? [MAIN_FILE] : []), ...sourced]
+  const installed = [...steps, ...startSteps(stack)]
   const taken = [
     ...allocations(slices),
     ...ports.map(port => `${port.variable}=$(penv get port ${port.name})`),
@@ -69,21 +71,21 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
           `provision.sh: ${whatIsTaken(slices)} of this worktree's own.`,
           `penv up runs it, and again is harmless. Made by penv init${saysFrom(sources)}; change it freely.`,
         ],
-        sourcing,
+        [...asking, ...installSources(stack, installed)],
       ),
-      asking,
+      asksMain ? [mainReads(sources)] : [],
       taken,
       [
         ...creations(slices, cloned),
         ...usedAssignments(
-          urlLines(slices),
-          [...envBlock(values), ...migrateBlock(steps, cloned)].join('\n'),
+          urlsOf(slices),
+          [...envBlock(values), ...migrateBlock(stack, steps, installed, cloned)].join('\n'),
         ),
       ],
-      [...new Set(unknown)].map(question),
+      [...remarks.map(remark => `# ${remark}`), ...[...new Set(unknown)].map(question)],
       envBlock(values, passed),
-      install.length > 0 ? ['# A new worktree has none of what git does not track.', ...install] : [],
-      migrateBlock(steps, cloned),
+      installBlock(stack, installed),
+      migrateBlock(stack, steps, installed, cloned),
     ),
   )
   files.set(
@@ -121,16 +123,30 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
     files.set(
       'seed.sh',
       scriptText(
-        header([
-          "seed.sh: sample rows for this environment alone, by the repository's own command. penv up --seed runs it.",
-        ]),
+        header(
+          [
+            "seed.sh: sample rows for this environment alone, by the repository's own command. penv up --seed runs it.",
+          ],
+          installSources(stack, seeds),
+        ),
         sliceVariables(slices, seeds),
-        [...installLines(stack, seeds, true), ...seeds.map(step => callStep(step, true))],
+        [...installLines(stack, seeds, true), ...callLines(stack, seeds, true, seeds)],
       ),
     )
   if (cloned !== undefined) {
-    const given = { values, passed, assignments: [...taken, ...urlLines(slices)] }
-    files.set('bootstrap.sh', bootstrapText(stack, slices, cloned, [sourcing, asking], given))
+    const assignments = [...taken, ...urlsOf(slices)]
+    files.set(
+      'bootstrap.sh',
+      bootstrapText(stack, {
+        slices,
+        cloned,
+        sourced: asking,
+        assignments,
+        values,
+        passed,
+        mainReads: asksMain ? [mainReads(sources)] : [],
+      }),
+    )
     files.set('template.inputs', templateInputs(stack, cloned))
   }
   if (hasAccounts) files.set('servers.sh', serversText(accounts, sources))
@@ -172,7 +188,7 @@ function creations(slices: readonly Slice[], cloned: Slice | undefined): string[
 }
 
 /** A file's URL is written by each library in its own way, and a bucket's server has its own variable. */
-function urlLines(slices: readonly Slice[]): string[] {
+function urlsOf(slices: readonly Slice[]): string[] {
   return slices
     .filter(slice => slice.kind !== 'sqlite' && slice.kind !== 's3')
     .map(slice => `${slice.urlVariable}=$(${slice.kind}_url ${argument(slice)})`)

@@ -97,7 +97,9 @@ function placesOf(kind: ServiceKind, keys: readonly EnvKey[]): { suffix: string;
         ? ''
         : suffixOf(kind, named, key)
       : key.purpose
-    places.set(suffix, [...(places.get(suffix) ?? []), key])
+    const place = places.get(suffix)
+    if (place === undefined) places.set(suffix, [key])
+    else place.push(key)
   }
   if (!places.has('')) places.set('', [])
   return [...places]

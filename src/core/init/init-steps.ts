@@ -2,7 +2,7 @@
 // they need. A command is only called when it is known to work on the slice: what it would fall back to is main's.
 
 import type { Migration } from '../stack/migrations.ts'
-import type { PackageManager } from '../stack/package-manager.ts'
+import type { Ecosystem } from '../stack/package-manager.ts'
 import type { Stack } from '../stack.ts'
 import type { Slice } from './init-slices.ts'
 import { quoteWord } from './init-text.ts'
@@ -11,10 +11,16 @@ import { sliceValue } from './init-values.ts'
 export interface Step {
   readonly folder: string
   readonly command: string
+  /** What has to be installed for it, and in which folder. */
+  readonly ecosystem: Ecosystem | undefined
+  readonly project: string
 }
 
 /** A command in its folder, with the variables of .env.preview where `inEnvironment`. */
-export function callStep({ folder, command }: Step, inEnvironment: boolean): string {
+export function callStep(
+  { folder, command }: Pick<Step, 'folder' | 'command'>,
+  inEnvironment: boolean,
+): string {
   const [, assignments, rest] = /^((?:[A-Z_]+=(?:"[^"]*"|\S+) )*)([\s\S]*)$/.exec(command) as unknown as [
     string,
     string,
@@ -51,7 +57,14 @@ function stepsOf(
     // Where a person has to say how the tool is pointed elsewhere, it would work on the main checkout's.
     if (written === undefined || migration.question !== undefined) continue
     const slice = sliceOf(migration.database, slices)
-    const step = { folder: migration.folder, command: withSlice(written, slice) }
+    // Without a database of its own there is nothing that it could make here.
+    if (migration.tool === 'unknown' && slice === undefined) continue
+    const step = {
+      folder: migration.folder,
+      command: withSlice(written, slice),
+      ecosystem: ecosystemOf(written) ?? migration.ecosystem,
+      project: migration.project,
+    }
     const list = reaches(written, migration, slice, stack) ? called : held
     if (!list.some(one => one.folder === step.folder && one.command === step.command)) list.push(step)
   }
@@ -73,15 +86,22 @@ function sliceOf(database: Migration['database'], slices: readonly Slice[]): Sli
   )
 }
 
-/** By an argument, by a key that names the database, or because the database is a file of the worktree. */
-function reaches(command: string, { database }: Migration, slice: Slice | undefined, stack: Stack): boolean {
+/** By an argument, by a key that names the database (and that an unknown tool reads), or because the database is a file of the worktree. */
+function reaches(
+  command: string,
+  { database, reads }: Migration,
+  slice: Slice | undefined,
+  stack: Stack,
+): boolean {
   if (slice === undefined) {
     const isFile = stack.services.some(one => one.kind === 'sqlite' && one.need === 'required')
     return isFile && (database === undefined || database === 'sqlite')
   }
   return (
     /"\$(url|name)"/.test(command) ||
-    slice.keys.some(key => /^(url|database|connection|path)$/.test(key.part))
+    slice.keys.some(
+      key => /^(url|database|connection|path)$/.test(key.part) && (reads === undefined || reads.has(key.key)),
+    )
   )
 }
 
@@ -116,47 +136,19 @@ export function migrationQuestions(stack: Stack, steps: Steps): string[] {
 
 /** The commands that start the app on this machine. */
 export function startSteps(stack: Stack): Step[] {
-  return stack.starts.filter(start => start.isDefault && start.source !== 'compose')
+  return stack.starts
+    .filter(start => start.isDefault && start.source !== 'compose')
+    .map(({ folder, command }) => ({ folder, command, ecosystem: ecosystemOf(command), project: folder }))
 }
 
-/**
- * Installs what the steps need and a new worktree does not have. What an install runs at its end, a generator for one,
- * reads the same variables as the app.
- */
-export function installLines(stack: Stack, steps: readonly Step[], inEnvironment: boolean): string[] {
-  const managers = new Map<string, PackageManager>()
-  for (const step of steps) {
-    const ecosystem = ecosystemOf(step.command)
-    // A member's own manifest is installed from the root of its workspace.
-    const isMember = stack.workspaces.members.some(one => one.kind === 'node' && one.folder === step.folder)
-    const manager = stack.packageManagers
-      .filter(
-        one =>
-          one.ecosystem === ecosystem &&
-          (one.folder === '' || one.folder === step.folder || step.folder.startsWith(`${one.folder}/`)) &&
-          !(isMember && one.folder === step.folder && one.isAssumed),
-      )
-      .sort((a, b) => Number(a.isAssumed) - Number(b.isAssumed) || b.folder.length - a.folder.length)[0]
-    if (manager !== undefined) managers.set(`${manager.ecosystem} ${manager.folder}`, manager)
-  }
-  return [...managers.values()].flatMap(({ name, folder, install, installed }) => {
-    const at = (path: string) => quoteWord(folder === '' ? path : `${folder}/${path}`)
-    const call = callStep({ folder, command: install }, inEnvironment)
-    if (installed !== undefined) return [`[ -e ${at(installed)} ] || ${call}`]
-    if (name === 'bundler')
-      return [
-        folder === ''
-          ? 'bundle check >/dev/null || bundle install'
-          : `(cd ${quoteWord(folder)} && { bundle check >/dev/null || bundle install; })`,
-      ]
-    return /^(uv|poetry|pdm|pipenv|mix)$/.test(name) ? [call] : []
-  })
-}
-
-function ecosystemOf(command: string): PackageManager['ecosystem'] | undefined {
-  const words: readonly (readonly [RegExp, PackageManager['ecosystem']])[] = [
+/** Whose program a command begins with; undefined where it is nobody's, as make is. */
+export function ecosystemOf(command: string): Ecosystem | undefined {
+  const words: readonly (readonly [RegExp, Ecosystem])[] = [
     [/^(?:[A-Z_]+=\S+ )*(npm|npx|pnpm|yarn|bun|bunx)\b/, 'node'],
-    [/^(?:[A-Z_]+=\S+ )*(uv|poetry|pdm|pipenv|python3?|alembic|flask)\b/, 'python'],
+    [
+      /^(?:[A-Z_]+=\S+ )*(uv|poetry|pdm|pipenv|python3?|alembic|flask|uvicorn|hypercorn|gunicorn|fastapi|streamlit)\b/,
+      'python',
+    ],
     [/^(?:[A-Z_]+=\S+ )*(bin\/rails|bundle)\b/, 'ruby'],
     [/^(?:[A-Z_]+=\S+ )*(php|composer|vendor\/)/, 'php'],
     [/^(?:[A-Z_]+=\S+ )*mix\b/, 'elixir'],

@@ -18,17 +18,18 @@ export interface Found {
   readonly envKeys: readonly EnvKey[]
 }
 
-export function findBlockers(facts: RepoFacts, found: Found): Blocker[] {
+/** The lifecycle scripts can do harm like any other, but publish and start nothing of the program's: `program` is without them. */
+export function findBlockers(facts: RepoFacts, program: RepoFacts, found: Found): Blocker[] {
   const places = new Set<string>()
   return [
     ...gitBlockers(facts),
-    ...composeBlockers(facts),
-    ...commandBlockers(facts),
+    ...composeBlockers(program),
+    ...commandBlockers(program),
     ...dataBlockers(facts),
-    ...homeBlockers(facts),
-    ...hardCodedPorts(facts, found.starts),
-    ...keysOfTests(facts, found.envKeys),
-    ...notNamespaceable(facts, found.services),
+    ...homeBlockers(program),
+    ...hardCodedPorts(program, found.starts),
+    ...keysOfTests(program, found.envKeys),
+    ...notNamespaceable(program, found.services),
   ].filter(blocker => {
     const scope = scopeOf(blocker.file)
     if (scope === 'aside' || (scope === 'test' && blocker.code !== 'ONE_DATABASE_FOR_TESTS')) return false

@@ -46,3 +46,23 @@ function identifyDockerfile(facts: RepoFacts, build: ComposeBuild): ImageIdentit
   }
   return from === undefined ? undefined : identifyImage(interpolate(from, args).text)
 }
+
+/** A shell or a client program. */
+const JOB =
+  /^(?:(?:\/usr)?\/bin\/)?(?:ba|da|z)?sh\b|\b(?:psql|pg_dump|pg_restore|pg_isready|createdb|mysqladmin|mysqldump|redis-cli|mongosh|mongodump|mongoimport|rabbitmqadmin|kafka-topics(?:\.sh)?|clickhouse-client|mc)\s/
+
+/** Whether a service only borrows a server's image: it waits for such a server, and runs a shell or a client in it. */
+export function isClientJob(
+  service: {
+    readonly command: string
+    readonly dependsOn: readonly string[]
+    readonly identity: ImageIdentity | undefined
+  },
+  services: ReadonlyMap<string, { readonly identity: ImageIdentity | undefined }>,
+): boolean {
+  return (
+    service.identity !== undefined &&
+    JOB.test(service.command) &&
+    service.dependsOn.some(name => services.get(name)?.identity?.product === service.identity?.product)
+  )
+}

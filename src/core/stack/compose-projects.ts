@@ -1,6 +1,7 @@
 // Reads the compose projects of a repository: a base with its override, an overlay with what it lies over, and
 // the files that stand for themselves. Which of them is started is decided in core/stack/compose-standing.ts.
 import { type ComposeService, mergeServices, readComposeFile } from './compose.ts'
+import { isClientJob } from './compose-identify.ts'
 import { folderOf, nameOf, type RepoFacts, resolveFrom } from './facts.ts'
 import { interpolate } from './interpolate.ts'
 import { type Scope, scopeOf } from './scope.ts'
@@ -62,6 +63,8 @@ function readProject(facts: RepoFacts, file: string): ComposeProject | undefined
     files.push(override)
     layOver(services, readComposeFile(facts, override, variables))
   }
+  for (const [name, service] of services)
+    if (isClientJob(service, services)) services.set(name, { ...service, identity: undefined })
   return {
     file,
     files,

@@ -1,4 +1,5 @@
 // Says which compose projects a developer starts by default, by names, by who mentions them, and by what they run.
+import { isEnabled } from './compose.ts'
 import { looksProduction } from './compose-production.ts'
 import { type ComposeProject, readComposeProjects } from './compose-projects.ts'
 import { folderOf, type RepoFacts, resolveFrom } from './facts.ts'
@@ -57,9 +58,12 @@ function chooseRuns(
   const hasRootRun = [...runs].some(project => project.isBase)
   if (runs.size === 0 || hasRootRun)
     for (const project of hosted) if (mentioned.has(project.file) && !finished.has(project)) runs.add(project)
-  if (runs.size === 0) for (const project of containers) runs.add(project)
+  // Where the host's file starts no server of itself, the dev container says what is always there.
+  const startsServer = (project: ComposeProject) =>
+    [...project.services.values()].some(service => service.identity !== undefined && isEnabled(service))
+  if (![...runs].some(startsServer)) for (const project of containers) runs.add(project)
   if (runs.size === 0)
-    for (const project of nearest(hosted.filter(one => !finished.has(one)))) runs.add(project)
+    for (const project of plainest(nearest(hosted.filter(one => !finished.has(one))))) runs.add(project)
   return runs
 }
 

@@ -58,7 +58,10 @@ export function chooseDatabases(
   required.set(best.key, 'the program is configured for it, and for no other as clearly')
 }
 
-/** A dev container is one way to work: outside it the program's own default holds, where that is a file. */
+/**
+ * A dev container is one way to work, and a compose file that starts several databases is there to try each: beside
+ * them the program's own default holds, where that is a file.
+ */
 function preferFileByDefault(
   groups: ReadonlyMap<string, readonly Signal[]>,
   required: Map<string, string>,
@@ -70,10 +73,23 @@ function preferFileByDefault(
       .get(key)
       ?.every(signal => signal.weight !== 'run' || signal.evidence.file.includes('.devcontainer/')),
   )
-  if (file === undefined || servers.length === 0 || !isOnlyContained) return false
+  if (file === undefined || servers.length === 0 || !(isOnlyContained || servers.length > 1)) return false
   for (const key of servers) required.delete(key)
   required.set('sqlite', file.why)
+  if (!isOnlyContained) dropToTry(groups, required)
   return true
+}
+
+/** Beside databases that are there to be tried, so is what is started and never addressed by default. */
+function dropToTry(groups: ReadonlyMap<string, readonly Signal[]>, required: Map<string, string>): void {
+  for (const [key, group] of groups) {
+    const isOnlyStarted = group.every(signal => signal.weight !== 'run' || signal.source === 'compose')
+    const started = new Set(group.filter(one => one.source === 'compose').map(one => one.evidence.file))
+    const isAddressed = group.some(
+      one => one.weight === 'named' && one.inEffect && !started.has(one.evidence.file),
+    )
+    if (!DATABASES.has(key) && isOnlyStarted && !isAddressed) required.delete(key)
+  }
 }
 
 /**

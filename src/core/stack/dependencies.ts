@@ -155,16 +155,26 @@ const TEXT_MANIFESTS: readonly (readonly [RegExp, Ecosystem, RegExp])[] = [
     /(?<!<groupId>\s*org\.testcontainers\s*<\/groupId>\s*)<artifactId>\s*(?<name>[\w.-]+)\s*<\/artifactId>/g,
   ],
   [
-    /(^|\/)(build\.gradle(\.kts)?|libs\.versions\.toml|build\.sbt)$/,
+    /(^|\/)(build\.gradle(\.kts)?|libs\.versions\.toml)$/,
     'jvm',
     /["'](?!org\.testcontainers)(?:[\w.-]+:)?(?<name>[\w.-]+)(?::(?<version>[\w.$-]+))?["']/g,
+  ],
+  [
+    /\.sbt$|(^|\/)project\/\w+\.scala$|\.sc$/,
+    'jvm',
+    /%%?\s*"(?<name>[\w.-]+)"\s*%(?![^\n,]*%\s*"?test\b)|"[\w.-]+::?:?(?<milled>[\w.-]+):/gi,
+  ],
+  [
+    /(^|\/)(deps\.edn|project\.clj|bb\.edn)$/,
+    'jvm',
+    /[{[\s](?:[\w.-]+\/)?(?<name>[\w.-]+)\s+(?:\{:mvn\/version\s+)?"(?<version>[\w.-]+)"/g,
   ],
 ]
 
 function fromText(file: FactFile, ecosystem: Ecosystem, pattern: RegExp): Dependency[] {
   return [...file.text.matchAll(pattern)].map(match => ({
     ecosystem,
-    name: (match.groups?.name ?? '').toLowerCase(),
+    name: (match.groups?.name ?? match.groups?.milled ?? '').toLowerCase(),
     version: match.groups?.version,
     ...extrasOf(match.groups?.extras),
     folder: folderOf(file.path).replace(/(^|\/)requirements$/, ''),

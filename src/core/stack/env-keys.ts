@@ -1,5 +1,6 @@
 // Decides which env keys name a resource of a server: for which kind, which part of its address, in which files they
 // are written and read, and whether tests use the same one. Values are only known where facts may hold them.
+import { groupBy } from '../group-by.ts'
 import { type EnvName, type EnvPart, readEnvName } from './env-names.ts'
 import { findNativeKeys } from './env-native.ts'
 import { type EnvPlace, findEnvPlaces } from './env-reads.ts'
@@ -43,8 +44,7 @@ const HOW_RANK: readonly EnvPlace['how'][] = ['code', 'settings', 'env-file', 'c
 const MAX_PLACES = 8
 
 export function findEnvKeys(facts: RepoFacts, services: readonly Service[] = findServices(facts)): EnvKey[] {
-  const byKey = new Map<string, EnvPlace[]>()
-  for (const place of findEnvPlaces(facts)) byKey.set(place.key, [...(byKey.get(place.key) ?? []), place])
+  const byKey = groupBy(findEnvPlaces(facts), ({ key }) => key)
   const required = services.filter(service => service.need === 'required')
   const chosen = choices(facts)
   const database = databaseKind(facts, required, byKey)

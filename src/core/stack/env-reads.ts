@@ -1,6 +1,7 @@
 // Where a repository's env keys stand: written in env files and here-documents, read in program text and settings, and
 // given to its own services in compose files. Names and lines; a value only where facts may hold it.
 import { findComposeProjects } from './compose-standing.ts'
+import { plainPath } from './copied.ts'
 import {
   type Evidence,
   evidenceAt,
@@ -105,7 +106,7 @@ export function findEnvPlaces(facts: RepoFacts): EnvPlace[] {
     if (TASKS.test(file.path)) found.push(...writtenIn(facts, file))
     const reads = findEnvReads(file)
     if (reads.length > 0) found.push(...readsIn(facts, file, reads, 'code'))
-    else if (SETTINGS.test(file.path) && !/(^|\/)\.?(github|circleci|gitlab)/.test(file.path))
+    else if (SETTINGS.test(plainPath(file.path)) && !/(^|\/)\.?(github|circleci|gitlab)/.test(file.path))
       found.push(
         ...readsIn(
           facts,

@@ -72,6 +72,24 @@ export interface RepoFacts {
   readonly bounded: boolean
 }
 
+/**
+ * The same facts without `.preview/`. What a repository is made of is not told by the scripts that were written from
+ * it: else a second `penv init` would find what the first one wrote.
+ */
+export function withoutScripts(facts: RepoFacts): RepoFacts {
+  const isOther = (path: string) => !path.startsWith('.preview/')
+  const only = <T>(map: ReadonlyMap<string, T>) => new Map([...map].filter(([path]) => isOther(path)))
+  return {
+    ...facts,
+    paths: facts.paths.filter(isOther),
+    files: only(facts.files),
+    yaml: only(facts.yaml),
+    json: only(facts.json),
+    toml: only(facts.toml),
+    envFiles: only(facts.envFiles),
+  }
+}
+
 /** The line (from 1) of the first text that contains or matches the needle, or undefined. */
 export function findLine(file: FactFile | undefined, needle: string | RegExp): number | undefined {
   if (file === undefined) return undefined
@@ -142,22 +160,6 @@ export function isSecretKey(key: string): boolean {
   return /passw(or)?d|passphrase|secret|token|api_?key|private_?key|credential|salt|(^|_)(pass|pwd|key)($|_)/i.test(
     key,
   )
-}
-
-/** The facts without the lifecycle scripts: they are written from the others, and must not speak for the repository. */
-export function withoutScripts(facts: RepoFacts): RepoFacts {
-  const isOurs = (path: string) => path.startsWith('.preview/')
-  if (!facts.paths.some(isOurs)) return facts
-  const others = <T>(all: ReadonlyMap<string, T>) => new Map([...all].filter(([path]) => !isOurs(path)))
-  return {
-    ...facts,
-    paths: facts.paths.filter(path => !isOurs(path)),
-    files: others(facts.files),
-    yaml: others(facts.yaml),
-    json: others(facts.json),
-    toml: others(facts.toml),
-    envFiles: others(facts.envFiles),
-  }
 }
 
 /** The files that were read whose path matches. */

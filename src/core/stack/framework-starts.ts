@@ -4,7 +4,7 @@ import { findComposeProjects } from './compose-standing.ts'
 import { evidenceAt, type FactFile, findLine, folderOf, nameOf, type RepoFacts } from './facts.ts'
 import type { ListenPort } from './listen-ports.ts'
 import { ASIDE, relativeTo, shellWord } from './migration-tool.ts'
-import { findPackageManager, findPackageManagers } from './package-manager.ts'
+import { makePackageManagerLookup, type PackageManager } from './package-manager.ts'
 import type { Start } from './starts.ts'
 
 export interface FrameworkStart extends Pick<Start, 'name' | 'folder' | 'command' | 'evidence' | 'ports'> {
@@ -13,9 +13,9 @@ export interface FrameworkStart extends Pick<Start, 'name' | 'folder' | 'command
 }
 
 export function findFrameworkStarts(facts: RepoFacts): FrameworkStart[] {
-  const managers = findPackageManagers(facts)
-  const python = (folder: string) => findPackageManager(facts, 'python', folder, managers)?.exec ?? ''
-  const jvm = (folder: string) => findPackageManager(facts, 'jvm', folder, managers)
+  const managerOf = makePackageManagerLookup(facts)
+  const python = (folder: string) => managerOf('python', folder)?.exec ?? ''
+  const jvm = (folder: string) => managerOf('jvm', folder)
   const found = [...facts.files.values()]
     .filter(file => !ASIDE.test(file.path))
     .flatMap(file => startOf(facts, file, python, jvm) ?? [])
@@ -26,7 +26,7 @@ function startOf(
   facts: RepoFacts,
   file: FactFile,
   python: (folder: string) => string,
-  jvm: (folder: string) => ReturnType<typeof findPackageManager>,
+  jvm: (folder: string) => PackageManager | undefined,
 ): FrameworkStart | undefined {
   const { path, text } = file
   const folder = folderOf(path)

@@ -3,6 +3,7 @@
 
 import { findEnvReads } from './env-reads.ts'
 import { type Evidence, evidenceAt, type FactFile, folderOf, lineAt, type RepoFacts } from './facts.ts'
+import { findListenAddress, isListenAddressKey, readListenAddress } from './listen-addresses.ts'
 import { scopeOf } from './scope.ts'
 import { keyWords, storeByKey } from './store-names.ts'
 
@@ -11,6 +12,8 @@ export interface ListenPort {
   readonly port: number | undefined
   /** Environment variable that decides it; undefined where it is hard-coded. */
   readonly variable: string | undefined
+  /** What the variable's value has before the number, where it is an address: `:`. */
+  readonly before?: string
   readonly source: 'code' | 'config' | 'env' | 'command' | 'tool' | 'dockerfile'
   readonly evidence: Evidence
 }
@@ -104,9 +107,12 @@ export function findListenPorts(facts: RepoFacts): ListenPort[] {
   for (const env of facts.envFiles.values()) {
     if (/(^|[.\-_])(prod|production|test|testing|ci|staging)([.\-_]|$)/i.test(env.path)) continue
     for (const entry of env.entries) {
-      if (entry.commented || !isListenKey(entry.key)) continue
-      const port = /^\d{2,5}$/.test(entry.value ?? '') ? Number(entry.value) : undefined
+      if (entry.commented) continue
       const evidence = evidenceAt(facts, env.path, entry.line)
+      const address = isListenAddressKey(entry.key) ? readListenAddress(entry.value ?? '') : undefined
+      if (address !== undefined) found.push({ ...address, variable: entry.key, source: 'env', evidence })
+      if (!isListenKey(entry.key)) continue
+      const port = /^\d{2,5}$/.test(entry.value ?? '') ? Number(entry.value) : undefined
       found.push({ port, variable: entry.key, source: 'env', evidence })
     }
   }
@@ -146,13 +152,20 @@ function codePorts(facts: RepoFacts, file: FactFile): ListenPort[] {
   const found: ListenPort[] = []
   const lines = new Set<number>()
   for (const { key, offset, end } of findEnvReads(file)) {
-    if (!isListenKey(key)) continue
+    const isAddress = isListenAddressKey(key)
+    if (!isAddress && !isListenKey(key)) continue
     const line = lineAt(file.text, offset)
     if (lines.has(line)) continue
     lines.add(line)
     const stop = file.text.indexOf('\n', end)
-    const port = DEFAULT_AFTER.exec(file.text.slice(end, stop < 0 ? undefined : stop))?.[1]
+    const rest = file.text.slice(end, stop < 0 ? undefined : stop)
     const evidence = evidenceAt(facts, file.path, line)
+    if (isAddress) {
+      const address = findListenAddress(rest) ?? { before: ':', port: undefined }
+      found.push({ ...address, variable: key, source: 'code', evidence })
+      continue
+    }
+    const port = DEFAULT_AFTER.exec(rest)?.[1]
     found.push({
       port: port === undefined ? undefined : Number(port),
       variable: key,

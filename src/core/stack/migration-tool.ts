@@ -3,7 +3,7 @@
 import { type Dependency, findDependencies, findDependency } from './dependencies.ts'
 import { type Evidence, evidenceAt, type FactFile, findLine, folderOf, type RepoFacts } from './facts.ts'
 import type { ServiceKind } from './images.ts'
-import { type Ecosystem, findPackageManager, findPackageManagers } from './package-manager.ts'
+import { type Ecosystem, makePackageManagerLookup } from './package-manager.ts'
 import { findRepoCommands, type RepoCommand } from './repo-commands.ts'
 
 export type MigrationTool =
@@ -31,6 +31,9 @@ export type MigrationTool =
   | 'sea-orm'
   | 'ef-core'
   | 'dbmate'
+  | 'migrate-mongo'
+  /** A command that is called after migrations and that no tool is seen in. */
+  | 'unknown'
 
 /** A tool that was found, before the repository's own commands are considered. */
 export interface FoundTool {
@@ -101,7 +104,7 @@ export function makeMigrationContext(
   facts: RepoFacts,
   commands: readonly RepoCommand[] = findRepoCommands(facts),
 ): MigrationContext {
-  const managers = findPackageManagers(facts)
+  const managerOf = makePackageManagerLookup(facts)
   const dependencies = findDependencies(facts).filter(one => !ASIDE.test(one.file))
   const files = [...facts.files.values()].filter(file => !ASIDE.test(file.path))
   return {
@@ -111,8 +114,8 @@ export function makeMigrationContext(
     paths: facts.paths.filter(path => RELEVANT.test(path) && !ASIDE.test(path)),
     dependencies,
     commands,
-    exec: (ecosystem, folder) => findPackageManager(facts, ecosystem, folder, managers)?.exec ?? '',
-    lockFile: (ecosystem, folder) => findPackageManager(facts, ecosystem, folder, managers)?.lockFile,
+    exec: (ecosystem, folder) => managerOf(ecosystem, folder)?.exec ?? '',
+    lockFile: (ecosystem, folder) => managerOf(ecosystem, folder)?.lockFile,
     dependency: (ecosystem, name, folder) => findDependency(dependencies, ecosystem, name, folder),
     projectOf: makeProjectOf(facts),
     at: (file, needle) => evidenceAt(facts, file, findLine(facts.files.get(file), needle) ?? 1),

@@ -1,4 +1,4 @@
-// Finds the migration tools of Node projects: Knex, TypeORM, Sequelize, MikroORM, Kysely, with Prisma and Drizzle.
+// Finds the migration tools of Node projects: Knex, TypeORM, Sequelize, MikroORM, Kysely, with Prisma, Drizzle and migrate-mongo.
 // Each by its schema, configuration or folder; see core/migration-tool.ts for what a finding holds.
 import { folderOf, resolveFrom } from './facts.ts'
 import {
@@ -10,6 +10,7 @@ import {
   relativeTo,
   shellWord,
 } from './migration-tool.ts'
+import { findMigrateMongo } from './migrations-mongo.ts'
 import { findDrizzle, findPrisma } from './migrations-schema-first.ts'
 
 const MANIFEST = /(^|\/)package\.json$/
@@ -23,6 +24,7 @@ export function findNodeTools(context: MigrationContext): FoundTool[] {
     ...findSequelize(context),
     ...findMikroOrm(context),
     ...findKysely(context),
+    ...findMigrateMongo(context),
   ]
 }
 

@@ -32,12 +32,34 @@ function findDjango(context: MigrationContext): FoundTool[] {
         directory: folders.length === 1 ? folders[0] : undefined,
         config: manage,
         command: `${call} migrate --noinput`,
+        seed: seedOf(context, inside, call),
         ...(pinned === undefined ? {} : { question: pinned }),
         applies: /\bmanage(\.py)?\b[^\n;&|]*\bmigrate\b/,
         schema: folders.length === 1 ? [] : [`:(glob)${inFolder(folder, '**/migrations/*.py')}`],
         evidence: [context.at(manage, /DJANGO|django/)],
       }
     })
+}
+
+/** The fixtures of this project that the repository's own instructions load; to load them again changes nothing. */
+function seedOf(
+  context: MigrationContext,
+  inside: (path: string) => boolean,
+  call: string,
+): string | undefined {
+  const isThere = (name: string) =>
+    context.facts.paths.some(
+      path =>
+        inside(path) &&
+        (`/${path}`.endsWith(`/${name}`) || path.replace(/\.\w+$/, '').endsWith(`fixtures/${name}`)),
+    )
+  for (const file of context.files) {
+    if (!/^(readme|contributing|development|(gnu)?makefile|\.?justfile)(\.\w+)?$/i.test(nameOf(file.path)))
+      continue
+    const said = /\bmanage\.py loaddata((?: +[\w./-]+)+)/.exec(file.text)?.[1]?.trim().split(/ +/)
+    if (said?.every(isThere)) return `${call} loaddata ${said.join(' ')}`
+  }
+  return undefined
 }
 
 /** Settings for development that name a server's database; a file in the project is another one in each worktree. */

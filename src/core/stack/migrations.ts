@@ -1,5 +1,6 @@
 // Decides how the schema of a repository's databases is made: tool, folder, the command that applies all migrations,
 // the seed, and the files that shape it. The repository's own command wins; no command is ever invented.
+import { groupBy } from '../group-by.ts'
 import { type DestructiveCommand, findDestructiveCommands, findDrop } from './destructive.ts'
 import type { Evidence, RepoFacts } from './facts.ts'
 import type { ServiceKind } from './images.ts'
@@ -16,14 +17,18 @@ import { findNodeTools } from './migrations-node.ts'
 import { findPythonTools } from './migrations-python.ts'
 import { findServerTools } from './migrations-server.ts'
 import { findSqlTools } from './migrations-sql.ts'
+import type { Ecosystem } from './package-manager.ts'
 import { isPinned, overridesOf } from './pinned-command.ts'
 import { findPinnedLine } from './pinned-config.ts'
 import type { RepoCommand } from './repo-commands.ts'
 
 export interface Migration {
   readonly tool: MigrationTool
+  readonly ecosystem: Ecosystem | undefined
   /** Where its commands are called, "" for the root. */
   readonly folder: string
+  /** Where the tool itself is called, which a command of the root may do in another folder. */
+  readonly project: string
   readonly directory: string | undefined
   readonly config: string | undefined
   /** Applies all migrations, called in `folder`. `"$url"` and `"$name"` stand for those of the slice. */
@@ -38,6 +43,8 @@ export interface Migration {
   /** Git pathspecs of the files that shape the schema. */
   readonly inputs: readonly string[]
   readonly database: ServiceKind | undefined
+  /** Of an unknown tool: the names of variables in what its command runs. */
+  readonly reads?: ReadonlySet<string>
   /** The repository's commands that drop before they set up: never to be used for an environment. */
   readonly destructive: readonly DestructiveCommand[]
   readonly evidence: readonly Evidence[]
@@ -56,6 +63,7 @@ export function findMigrations(
     ...findSqlTools(context),
   ]
   const destructive = findDestructiveCommands(context.commands)
+  if (found.length === 0) return findUnknown(context.commands, destructive)
   return found.map(tool => {
     const own = findOwnCommand(tool, context.commands)
     const isAppliedByApp = tool.isAppliedByApp ?? false
@@ -64,6 +72,8 @@ export function findMigrations(
     const inputs = [tool.directory, ...(tool.schema ?? []), lockFile].filter(one => one !== undefined)
     return {
       tool: tool.tool,
+      ecosystem: tool.ecosystem,
+      project: tool.folder,
       folder: command === undefined || own === undefined ? tool.folder : own.folder,
       directory: tool.directory,
       config: tool.config,
@@ -83,6 +93,44 @@ export function findMigrations(
       evidence: own === undefined ? tool.evidence : [...tool.evidence, own.evidence],
     }
   })
+}
+
+/** A program of the repository's own, or of a tool that is not known here, by the name of the command alone. */
+function findUnknown(
+  commands: readonly RepoCommand[],
+  destructive: readonly DestructiveCommand[],
+): Migration[] {
+  const named = commands.filter(command => /migrat/i.test(command.name))
+  return [...groupBy(named, command => command.folder)].flatMap(([folder, here]) => {
+    const tool = { folder, ecosystem: undefined, applies: /(?:)/ }
+    const own = findOwnCommand(tool, here)
+    if (own === undefined) return []
+    return {
+      tool: 'unknown',
+      ecosystem: ECOSYSTEMS[own.source],
+      folder,
+      project: folder,
+      directory: undefined,
+      config: undefined,
+      command: callOf(own),
+      isOwnCommand: true,
+      question: undefined,
+      isAppliedByApp: false,
+      seed: findOwnSeed(tool, own, commands),
+      inputs: [],
+      database: undefined,
+      reads: new Set(own.body.match(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g)),
+      destructive: destructive.filter(one => isNear(one.folder, folder)),
+      evidence: [own.evidence],
+    }
+  })
+}
+
+const ECOSYSTEMS: Partial<Record<RepoCommand['source'], Ecosystem>> = {
+  package: 'node',
+  composer: 'php',
+  python: 'python',
+  mix: 'elixir',
 }
 
 /** A configuration of a Node tool that names its database leaves no way to point it at another. */
@@ -106,7 +154,9 @@ const IN_CONTAINER =
 const MIGRATION_NAME =
   /migrat|^(db|database|schema)([:_.-](up|update|upgrade|deploy|apply|push|sync|latest))?$|(^|[:_.-])upgrade$/i
 
-function findOwnCommand(tool: FoundTool, commands: readonly RepoCommand[]): RepoCommand | undefined {
+type Wanted = Pick<FoundTool, 'folder' | 'applies'> & { readonly ecosystem: Ecosystem | undefined }
+
+function findOwnCommand(tool: Wanted, commands: readonly RepoCommand[]): RepoCommand | undefined {
   const fitting = commands.filter(
     command =>
       isNear(command.folder, tool.folder) &&
@@ -129,7 +179,7 @@ function findOwnCommand(tool: FoundTool, commands: readonly RepoCommand[]): Repo
 }
 
 function findOwnSeed(
-  tool: FoundTool,
+  tool: Wanted,
   own: RepoCommand | undefined,
   commands: readonly RepoCommand[],
 ): string | undefined {
@@ -167,7 +217,7 @@ function wordsOf(name: string): string[] {
 }
 
 /** The manifest of the tool's own ecosystem, near the tool, with the plainest name. */
-function rankOf(command: RepoCommand, tool: FoundTool): number {
+function rankOf(command: RepoCommand, tool: Wanted): number {
   const home: Partial<Record<FoundTool['ecosystem'], RepoCommand['source']>> = {
     node: 'package',
     php: 'composer',
@@ -186,7 +236,8 @@ function rankOf(command: RepoCommand, tool: FoundTool): number {
     'nx',
     'file',
   ]
-  const bySource = home[tool.ecosystem] === command.source ? 0 : order.indexOf(command.source) + 1
+  const isHome = tool.ecosystem !== undefined && home[tool.ecosystem] === command.source
+  const bySource = isHome ? 0 : order.indexOf(command.source) + 1
   const words = wordsOf(command.name).length + command.name.length / 100
   return (command.folder === tool.folder ? 0 : 1_000) + bySource * 10 + words
 }

@@ -1,6 +1,8 @@
 // Which package manager a folder uses, and how its scripts and tools are called with it.
 // Decided from manifests and lock files only; it never assumes that a tool is installed globally.
+import { groupBy } from '../group-by.ts'
 import { type Evidence, evidenceAt, findLine, folderOf, type RepoFacts, valueAt } from './facts.ts'
+import { makePipInstalls, type PipInstall } from './pip-install.ts'
 
 export type Ecosystem = 'node' | 'python' | 'ruby' | 'php' | 'elixir' | 'rust' | 'go' | 'dotnet' | 'jvm'
 
@@ -10,10 +12,12 @@ export interface PackageManager {
   /** Where its manifest or lock file stands, "" for the root. */
   readonly folder: string
   readonly lockFile: string | undefined
-  /** Installs what the lock file says, without changing a tracked file. */
-  readonly install: string
+  /** Installs what the lock file says, without changing a tracked file; undefined where nothing says what. */
+  readonly install: string | undefined
   /** What an install leaves in the project when it is complete; undefined where it lies outside the project. */
   readonly installed: string | undefined
+  /** The virtual environment, below `folder`, that has to be in use; undefined where the manager sees to that. */
+  readonly environment?: string
   /** Goes before the name of a script of the manifest; undefined where manifests have no scripts. */
   readonly run: string | undefined
   /** Goes before a tool that the manifest brings: `npx `, `poetry run `, or nothing. */
@@ -38,6 +42,11 @@ const way = (ecosystem: Ecosystem, install: string, run: string | undefined, exe
   run,
   exec,
 })
+/** What these change where a lock file is out of date is tracked. */
+const LOCKED: Readonly<Record<string, string>> = {
+  uv: 'uv sync --frozen',
+  pipenv: 'pipenv sync --dev',
+}
 /** Without a lock file there is nothing to be true to, and none must be left behind. */
 const UNLOCKED: Readonly<Record<string, string>> = {
   npm: 'npm install --no-package-lock',
@@ -57,7 +66,8 @@ const WAYS: Readonly<Record<string, Way>> = {
   pipenv: way('python', 'pipenv install --dev', 'pipenv run ', 'pipenv run '),
   rye: way('python', 'rye sync', 'rye run ', 'rye run '),
   hatch: way('python', 'hatch env create', 'hatch run ', 'hatch run '),
-  pip: way('python', 'pip install -r requirements.txt', undefined, ''),
+  // What it installs is decided in core/stack/pip-install.ts.
+  pip: way('python', '', undefined, ''),
   bundler: way('ruby', 'bundle install', undefined, 'bundle exec '),
   composer: way('php', 'composer install', 'composer run-script ', 'vendor/bin/'),
   mix: way('elixir', 'mix deps.get', undefined, 'mix '),
@@ -96,13 +106,24 @@ const SIGNS: readonly (readonly [file: RegExp, name: string])[] = [
   [/^(build|settings)\.gradle(\.kts)?$/, 'gradle'],
 ]
 /** Most paths of a repository are none of these; one look rules them out. */
+/** Kept apart by purpose, in a folder beside the project. */
+const REQUIREMENTS = /(^|\/)requirements\/(?:base|local|dev|develop|development)\.txt$/
 const MAYBE_SIGN = new RegExp(SIGNS.map(([pattern]) => `(?:${pattern.source})`).join('|'))
 const ASSUMED = 98
 const LOCKS =
   /^(pnpm-lock\.yaml|yarn\.lock|bun\.lockb?|package-lock\.json|npm-shrinkwrap\.json|deno\.lock|uv\.lock|poetry\.lock|pdm\.lock|Pipfile\.lock|requirements\.txt|Gemfile\.lock|composer\.lock|mix\.lock|Cargo\.lock|go\.sum|packages\.lock\.json|gradle\.lockfile)$/
 
+/** Several detectors ask, and facts never change. */
+const foundIn = new WeakMap<RepoFacts, readonly PackageManager[]>()
+
 /** The managers of all folders that have a manifest of their own; one for each ecosystem and folder. */
-export function findPackageManagers(facts: RepoFacts): PackageManager[] {
+export function findPackageManagers(facts: RepoFacts): readonly PackageManager[] {
+  const known = foundIn.get(facts) ?? readPackageManagers(facts)
+  foundIn.set(facts, known)
+  return known
+}
+
+function readPackageManagers(facts: RepoFacts): PackageManager[] {
   const byPlace = new Map<string, { name: string; rank: number; file: string; line: number }>()
   const locks = new Map<string, string>()
   const note = (folder: string, name: string, rank: number, file: string, line = 1) => {
@@ -112,6 +133,7 @@ export function findPackageManagers(facts: RepoFacts): PackageManager[] {
   }
   for (const path of facts.paths) {
     const folder = folderOf(path)
+    if (REQUIREMENTS.test(path)) note(folderOf(folder), 'pip', 30, path)
     const file = folder === '' ? path : path.slice(folder.length + 1)
     if (file !== 'package.json' && file !== 'pyproject.toml' && !MAYBE_SIGN.test(file)) continue
     const rank = SIGNS.findIndex(([pattern]) => pattern.test(file))
@@ -120,23 +142,35 @@ export function findPackageManagers(facts: RepoFacts): PackageManager[] {
     if (file === 'package.json') noteNodeManifest(facts, path, note)
     if (file === 'pyproject.toml') notePyproject(facts, path, note)
   }
+  const wrappers = new Set(facts.paths.filter(path => path === 'mvnw' || path === 'gradlew'))
+  const hasPip = [...byPlace.values()].some(one => one.name === 'pip')
+  const pipInstalls = hasPip ? makePipInstalls(facts) : undefined
   return [...byPlace].map(([place, { name, rank, file, line }]) => {
     const folder = place.slice(place.indexOf(' ') + 1)
     const found = WAYS[name] as Way
     const lockFile = locks.get(`${folder}\n${name}`)
     const wrapper = name === 'maven' ? 'mvnw' : name === 'gradle' ? 'gradlew' : undefined
-    const hasWrapper = wrapper !== undefined && facts.paths.includes(wrapper)
+    const hasWrapper = wrapper !== undefined && wrappers.has(wrapper)
     return {
       ...found,
       ...(hasWrapper ? { exec: `./${wrapper} ` } : {}),
       name,
       folder,
       isAssumed: rank >= ASSUMED,
-      install: lockFile === undefined ? (UNLOCKED[name] ?? found.install) : found.install,
+      ...(name === 'pip' && pipInstalls !== undefined
+        ? pipWay(pipInstalls(folder))
+        : { install: (lockFile === undefined ? UNLOCKED : LOCKED)[name] ?? found.install }),
       lockFile,
       evidence: evidenceAt(facts, file, line),
     }
   })
+}
+
+/** As the instructions of most projects say it, called so that no other environment's pip can answer. */
+function pipWay({ what, environment }: PipInstall): Pick<PackageManager, 'install' | 'environment'> {
+  return what === undefined
+    ? { install: undefined }
+    : { install: `python3 -m pip install -q ${what}`, environment }
 }
 
 type Note = (folder: string, name: string, rank: number, file: string, line?: number) => void
@@ -169,22 +203,24 @@ function notePyproject(facts: RepoFacts, path: string, note: Note): void {
   note(folderOf(path), 'pip', ASSUMED, path)
 }
 
+/** Answers which manager of an ecosystem serves a folder, "" for the root. */
+export type PackageManagerLookup = (ecosystem: Ecosystem, folder: string) => PackageManager | undefined
+
 /**
  * The manager of an ecosystem for a folder: its own, else the nearest above it, else (for the root) none.
  * A workspace's member without a lock file belongs to the lock file above it.
  */
-export function findPackageManager(
-  facts: RepoFacts,
-  ecosystem: Ecosystem = 'node',
-  folder = '',
-  known: readonly PackageManager[] = findPackageManagers(facts),
-): PackageManager | undefined {
-  const above = known
-    .filter(
-      entry =>
-        entry.ecosystem === ecosystem &&
-        (entry.folder === '' || entry.folder === folder || folder.startsWith(`${entry.folder}/`)),
-    )
-    .sort((a, b) => b.folder.length - a.folder.length)
-  return above.find(entry => !entry.isAssumed) ?? above[0]
+export function makePackageManagerLookup(facts: RepoFacts): PackageManagerLookup {
+  const placeOf = (ecosystem: Ecosystem, folder: string) => `${ecosystem} ${folder}`
+  const places = groupBy(findPackageManagers(facts), ({ ecosystem, folder }) => placeOf(ecosystem, folder))
+  return (ecosystem, folder) => {
+    let assumed: PackageManager | undefined
+    for (let at = folder; ; at = folderOf(at)) {
+      const here = places.get(placeOf(ecosystem, at)) ?? []
+      const own = here.find(entry => !entry.isAssumed)
+      if (own !== undefined) return own
+      assumed ??= here[0]
+      if (at === '') return assumed
+    }
+  }
 }

@@ -1,6 +1,7 @@
 // Which files of a repository are worth reading, and as what, decided by path alone.
 // Reading is bounded, so a lower rank is read first; a path without an answer is never opened.
 import { posix } from 'node:path'
+import { plainPath } from './copied.ts'
 
 export interface Reading {
   readonly as: 'env' | 'yaml' | 'json' | 'toml' | 'text'
@@ -105,6 +106,11 @@ export function readingOf(path: string): Reading | undefined {
   if (isComposePath(path)) return { as: 'yaml', role: 'config', rank: depth + aside }
   const known = CONFIG_NAMES.has(lower) || CONFIG_PATTERNS.some(pattern => pattern.test(path))
   if (known && !NOISE.test(lower)) return { as: formatOf(lower), role: 'config', rank: depth + aside + 2 }
+  const plain = plainPath(path)
+  if (plain !== path) {
+    const becomes = readingOf(plain)
+    return becomes?.role === 'config' ? { ...becomes, rank: becomes.rank + 1 } : undefined
+  }
   if (/\.ya?ml$/.test(lower) && depth <= 4)
     return { as: 'yaml', role: 'maybe-compose', rank: depth + aside + 4 }
   if (SOURCE.test(lower) && !NOISE.test(path) && aside === 0)

@@ -1,29 +1,15 @@
 // The commands that a repository gives names to: package scripts, Makefile targets, Taskfile, just, Composer, mise,
 // Poe, Mix aliases, Procfile, scripts in bin/. It says how each is called and what it does, followed through calls.
-import { bodyOf } from './command-body.ts'
+import { bodyOf, indexCommands, type NamedCommand } from './command-body.ts'
 import { commandText, lineOfKey, readMixAliases, taskText } from './command-text.ts'
-import {
-  asRecord,
-  type Evidence,
-  evidenceAt,
-  findLine,
-  folderOf,
-  nameOf,
-  type RepoFacts,
-  valueAt,
-} from './facts.ts'
+import { asRecord, evidenceAt, findLine, folderOf, nameOf, type RepoFacts, valueAt } from './facts.ts'
 import { parseLooseJson } from './loose-json.ts'
 import { findMissingInclude, readJustRecipes, readMakeTargets } from './make-targets.ts'
-import { findPackageManager, findPackageManagers, type PackageManager } from './package-manager.ts'
+import { makePackageManagerLookup, type PackageManagerLookup } from './package-manager.ts'
 
-export interface RepoCommand {
-  readonly name: string
-  /** Where it is called; "" is the root. */
-  readonly folder: string
+export interface RepoCommand extends NamedCommand {
   /** How it is called there: `npm run db:migrate`. */
   readonly run: string
-  /** What the entry itself says, its prerequisites included as calls. */
-  readonly direct: string
   /** `direct` with the commands that it calls. */
   readonly chain: string
   /** `chain` with the program files that it runs, as far as they are known. */
@@ -44,30 +30,39 @@ export interface RepoCommand {
   readonly fixed: readonly string[]
   /** A file that the command cannot do without, and that a new worktree does not have. */
   readonly needsFile?: string
-  readonly evidence: Evidence
 }
 
 export type DirectCommand = Omit<RepoCommand, 'body' | 'chain'>
+
+const MAX_COMMANDS = 5_000
 
 /** Folders whose commands are about other things than a developer's run. */
 const ASIDE =
   /(^|\/)(tests?|specs?|__tests__|fixtures?|testdata|examples?|samples?|templates?|docs?|website|e2e|benchmarks?)(\/|$)/i
 
 export function findRepoCommands(facts: RepoFacts): RepoCommand[] {
-  const managers = findPackageManagers(facts)
-  const direct = [...facts.files.values()]
-    .filter(file => !ASIDE.test(folderOf(file.path)))
-    .flatMap(file => readCommands(facts, file.path, managers))
-  const byName = new Map<string, DirectCommand[]>()
-  for (const one of direct) byName.set(one.name, [...(byName.get(one.name) ?? []), one])
+  const managerOf = makePackageManagerLookup(facts)
+  const direct = nearest(
+    [...facts.files.values()]
+      .filter(file => !ASIDE.test(folderOf(file.path)))
+      .flatMap(file => readCommands(facts, file.path, managerOf)),
+  )
+  const index = indexCommands(direct)
   return direct.map(one => ({
     ...one,
-    chain: bodyOf(facts, one, byName, false),
-    body: bodyOf(facts, one, byName, true),
+    chain: bodyOf(facts, one, index, false),
+    body: bodyOf(facts, one, index, true),
   }))
 }
 
-function readCommands(facts: RepoFacts, path: string, managers: readonly PackageManager[]): DirectCommand[] {
+/** Following calls takes time: of more commands than anybody knows by name those nearest to the root count. */
+function nearest(commands: DirectCommand[]): DirectCommand[] {
+  if (commands.length <= MAX_COMMANDS) return commands
+  const depthOf = ({ folder }: DirectCommand) => (folder === '' ? 0 : folder.split('/').length)
+  return commands.sort((a, b) => depthOf(a) - depthOf(b)).slice(0, MAX_COMMANDS)
+}
+
+function readCommands(facts: RepoFacts, path: string, managerOf: PackageManagerLookup): DirectCommand[] {
   const name = nameOf(path)
   const folder = folderOf(path)
   const file = facts.files.get(path)
@@ -96,7 +91,7 @@ function readCommands(facts: RepoFacts, path: string, managers: readonly Package
       ]
     })
   if (name === 'package.json') {
-    const run = findPackageManager(facts, 'node', folder, managers)?.run ?? 'npm run '
+    const run = managerOf('node', folder)?.run ?? 'npm run '
     return fromTable(valueAt(json, 'scripts'), 'package', run)
   }
   if (name === 'composer.json') return fromTable(valueAt(json, 'scripts'), 'composer', 'composer run-script ')
@@ -104,7 +99,7 @@ function readCommands(facts: RepoFacts, path: string, managers: readonly Package
   if (/^\.?mise\.toml$/.test(name)) return fromTable(valueAt(toml, 'tasks'), 'mise', 'mise run ')
   if (name === 'Pipfile') return fromTable(valueAt(toml, 'scripts'), 'python', 'pipenv run ')
   if (name === 'pyproject.toml') {
-    const exec = findPackageManager(facts, 'python', folder, managers)?.exec ?? ''
+    const exec = managerOf('python', folder)?.exec ?? ''
     return [
       ...fromTable(valueAt(toml, 'tool', 'poe', 'tasks'), 'python', `${exec}poe `),
       ...fromTable(valueAt(toml, 'tool', 'taskipy', 'tasks'), 'python', `${exec}task `),

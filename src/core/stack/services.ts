@@ -1,5 +1,6 @@
 // Weighs all signals into the services of a repository: which servers it uses, and whether a developer's default
 // run needs them. Only what is started, or configured so that the program cannot do without, is required.
+import { groupBy } from '../group-by.ts'
 import type { ComposePort } from './compose-ports.ts'
 import { chooseDatabases, STRENGTH } from './database-choice.ts'
 import type { Evidence, RepoFacts } from './facts.ts'
@@ -50,11 +51,7 @@ export function findServices(facts: RepoFacts): Service[] {
     ...clientSignals(facts),
     ...readSignals(facts),
   ].filter(isOfProgram)
-  const groups = new Map<string, Signal[]>()
-  for (const signal of signals) {
-    const key = serviceKey(signal)
-    groups.set(key, [...(groups.get(key) ?? []), signal])
-  }
+  const groups = groupBy(signals, serviceKey)
   const required = chooseRequired(groups, findMemoryDatabase(facts) !== undefined)
   return [...groups]
     .filter(([key, group]) => !isStrayClient(key, group, required))

@@ -14,13 +14,13 @@ const PACKAGES: Readonly<Record<string, string>> = {
   mysql:
     'mysql mysql2 mariadb @planetscale/database @mikro-orm/mysql pymysql mysqlclient aiomysql asyncmy mysql-connector-python github.com/go-sql-driver/mysql gorm.io/driver/mysql mysql_async com.mysql:mysql-connector-j mysql:mysql-connector-java org.mariadb.jdbc:mariadb-java-client pomelo.entityframeworkcore.mysql mysqlconnector myxql trilogy ext-mysqli ext-pdo_mysql',
   mongodb:
-    'mongodb mongoose @nestjs/mongoose @typegoose/typegoose pymongo motor beanie mongoengine djongo mongoid mongo go.mongodb.org/mongo-driver go.mongodb.org/mongo-driver/v2 mongodb.driver mongodb/mongodb mongodb/laravel-mongodb org.springframework.boot:spring-boot-starter-data-mongodb org.springframework.boot:spring-boot-starter-data-mongodb-reactive odmantic',
+    'mongodb mongoose @nestjs/mongoose @typegoose/typegoose pymongo motor beanie mongoengine djongo mongoid mongo go.mongodb.org/mongo-driver go.mongodb.org/mongo-driver/v2 mongodb.driver mongodb/mongodb mongodb/laravel-mongodb org.springframework.boot:spring-boot-starter-data-mongodb org.springframework.boot:spring-boot-starter-data-mongodb-reactive odmantic org.reactivemongo:reactivemongo com.novemberain:monger',
   redis:
-    'redis ioredis @redis/client bull bullmq bee-queue connect-redis @nestjs/bull @nestjs/bullmq redis-py django-redis aioredis rq django-rq arq flask-session sidekiq resque redis-rails hiredis github.com/redis/go-redis/v9 github.com/go-redis/redis github.com/go-redis/redis/v8 github.com/go-redis/redis/v9 github.com/gomodule/redigo github.com/hibiken/asynq deadpool-redis fred stackexchange.redis microsoft.extensions.caching.stackexchangeredis predis/predis laravel/horizon redix org.springframework.boot:spring-boot-starter-data-redis org.springframework.boot:spring-boot-starter-data-redis-reactive redis.clients:jedis io.lettuce:lettuce-core',
+    'redis ioredis @redis/client bull bullmq bee-queue connect-redis @nestjs/bull @nestjs/bullmq redis-py django-redis aioredis rq django-rq arq flask-session sidekiq resque redis-rails hiredis github.com/redis/go-redis/v9 github.com/go-redis/redis github.com/go-redis/redis/v8 github.com/go-redis/redis/v9 github.com/gomodule/redigo github.com/hibiken/asynq deadpool-redis fred stackexchange.redis microsoft.extensions.caching.stackexchangeredis predis/predis laravel/horizon redix org.springframework.boot:spring-boot-starter-data-redis org.springframework.boot:spring-boot-starter-data-redis-reactive redis.clients:jedis io.lettuce:lettuce-core org.redisson:redisson com.taoensso:carmine',
   memcached:
     'memcached memjs pymemcache pylibmc python-memcached dalli github.com/bradfitz/gomemcache enyimmemcachedcore',
   rabbitmq:
-    'amqplib amqp-connection-manager rascal pika aio-pika bunny sneakers github.com/rabbitmq/amqp091-go github.com/streadway/amqp lapin rabbitmq.client masstransit.rabbitmq php-amqplib/php-amqplib org.springframework.boot:spring-boot-starter-amqp broadway_rabbitmq',
+    'amqplib amqp-connection-manager rascal pika aio-pika bunny sneakers github.com/rabbitmq/amqp091-go github.com/streadway/amqp lapin rabbitmq.client masstransit.rabbitmq php-amqplib/php-amqplib org.springframework.boot:spring-boot-starter-amqp broadway_rabbitmq com.rabbitmq:amqp-client com.novemberain:langohr',
   kafka:
     'kafkajs node-rdkafka confluent-kafka kafka-python aiokafka ruby-kafka karafka github.com/segmentio/kafka-go github.com/ibm/sarama github.com/shopify/sarama github.com/twmb/franz-go rdkafka confluent.kafka org.springframework.kafka:spring-kafka org.apache.kafka:kafka-clients brod',
   nats: 'nats @nats-io/transport-node nats-py github.com/nats-io/nats.go async-nats nats.net nats.client gnat',
@@ -29,13 +29,18 @@ const PACKAGES: Readonly<Record<string, string>> = {
     '@elastic/elasticsearch @opensearch-project/opensearch elasticsearch elasticsearch-dsl django-elasticsearch-dsl opensearch-py elasticsearch-model elasticsearch-rails searchkick chewy github.com/elastic/go-elasticsearch/v7 github.com/elastic/go-elasticsearch/v8 github.com/olivere/elastic/v7 nest elastic.clients.elasticsearch org.springframework.boot:spring-boot-starter-data-elasticsearch',
   clickhouse:
     '@clickhouse/client clickhouse clickhouse-driver clickhouse-connect github.com/clickhouse/clickhouse-go/v2 clickhouse.client',
+  mqtt: 'mqtt paho-mqtt aiomqtt asyncio-mqtt github.com/eclipse/paho.mqtt.golang rumqttc paho-mqtt mqttnet org.eclipse.paho:org.eclipse.paho.client.mqttv3 php-mqtt/client php-mqtt/laravel-client tortoise emqtt',
   qdrant: '@qdrant/js-client-rest qdrant-client github.com/qdrant/go-client',
   sqlite:
     'better-sqlite3 sqlite3 sqlite @libsql/client @mikro-orm/sqlite aiosqlite github.com/mattn/go-sqlite3 modernc.org/sqlite gorm.io/driver/sqlite github.com/glebarez/sqlite rusqlite org.xerial:sqlite-jdbc microsoft.entityframeworkcore.sqlite microsoft.data.sqlite ecto_sqlite3',
 }
 const byPackage = new Map<string, string>()
 for (const [word, names] of Object.entries(PACKAGES))
-  for (const name of names.split(' ')) byPackage.set(name, word)
+  for (const name of names.split(' ')) {
+    byPackage.set(name, word)
+    // A manifest of the JVM is read by artifact.
+    if (/^[\w.]+:[\w.-]+$/.test(name)) byPackage.set(name.split(':')[1] as string, word)
+  }
 
 /** Places where a program opens a connection, as calls that have no other meaning. */
 const CALLS: readonly (readonly [string, RegExp])[] = [

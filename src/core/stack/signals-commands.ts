@@ -2,7 +2,7 @@
 // continuous integration starts, which is weaker.
 import { findDockerRuns } from './docker-run.ts'
 import { asRecord, evidenceAt, filesMatching, findLine, lineAt, type RepoFacts, valueAt } from './facts.ts'
-import { identifyImage } from './images.ts'
+import { type ImageIdentity, identifyImage } from './images.ts'
 import { type Signal, signalAt } from './signals.ts'
 import { storeByWord } from './store-names.ts'
 
@@ -36,6 +36,7 @@ const PROGRAMS: readonly (readonly [RegExp, string])[] = [
   [/\bminio\s+server\b/, 'minio'],
   [/\b(elasticsearch|opensearch)\s*($|-)/, 'elasticsearch'],
   [/\bclickhouse(-server|\s+server)\b/, 'clickhouse'],
+  [/\bmosquitto\b(?!_)/, 'mosquitto'],
   [/\b(sidekiq|resque|rq\s+worker)\b/, 'redis'],
 ]
 
@@ -46,40 +47,50 @@ function procfiles(facts: RepoFacts): Signal[] {
   return all.flatMap(file =>
     file.text.split('\n').flatMap((text, index) => {
       if (/^\s*#/.test(text)) return []
-      const command = text.replace(/^\s*[\w-]+:\s*/, '')
-      return PROGRAMS.flatMap(([pattern, word]) => {
-        const identity = pattern.test(command) ? storeByWord(word) : undefined
-        return identity === undefined
-          ? []
-          : signalAt(
-              facts,
-              { file: file.path, line: index + 1 },
-              { ...identity, source: 'command', weight: 'run', why: `${file.path} starts what needs it` },
-            )
-      })
+      return startedBy(text.replace(/^\s*[\w-]+:\s*/, '')).flatMap(identity =>
+        signalAt(
+          facts,
+          { file: file.path, line: index + 1 },
+          { ...identity, source: 'command', weight: 'run', why: `${file.path} starts what needs it` },
+        ),
+      )
     }),
   )
 }
 
-/** `services.postgres.enable = true;` of devenv and of process-compose-flake. */
+/** The servers that a command starts, or cannot do without. */
+function startedBy(command: string): ImageIdentity[] {
+  return PROGRAMS.flatMap(([pattern, word]) => {
+    const identity = pattern.test(command) ? storeByWord(word) : undefined
+    return identity === undefined ? [] : [identity]
+  })
+}
+
+const ENABLED =
+  /^(?!\s*#).*?\bservices\.(\w+)(?:\."[^"]+"|\.\w+)?(?:\.enable\s*=\s*true|\s*=\s*\{\s*enable\s*=\s*true)|^\s*(postgres|redis|mysql|mongodb|rabbitmq|minio|elasticsearch|memcached|kafka|nats|clickhouse|mailpit|mailhog)\s*=\s*\{\s*enable\s*=\s*true/gm
+const PROCESS = /\bprocesses\.[\w"-]+(?:\.exec\s*=|\s*=\s*\{\s*exec\s*=)\s*(?:"([^"\n]*)"|''([^']*)'')/g
+
+/** `services.postgres.enable = true;` of devenv and of process-compose-flake, and the processes that they run. */
 function nix(facts: RepoFacts): Signal[] {
-  return filesMatching(facts, /(^|\/)(devenv|flake|shell)\.nix$/).flatMap(file =>
-    [
-      ...file.text.matchAll(
-        /^(?!\s*#).*?\bservices\.(\w+)(?:\."[^"]+"|\.\w+)?\.enable\s*=\s*true|^\s*(postgres|redis|mysql|mongodb|rabbitmq|minio|elasticsearch|memcached|kafka|nats|clickhouse|mailpit|mailhog)\s*=\s*\{\s*(?:\n\s*)?enable\s*=\s*true/gm,
-      ),
-    ].flatMap(match => {
-      const identity =
-        storeByWord((match[1] ?? match[2]) as string) ?? identifyImage((match[1] ?? match[2]) as string)
-      return identity === undefined
+  return filesMatching(facts, /(^|\/)(devenv|flake|shell)\.nix$/).flatMap(file => {
+    const started = (identity: ReturnType<typeof storeByWord>, offset: number) =>
+      identity === undefined
         ? []
         : signalAt(
             facts,
-            { file: file.path, line: lineAt(file.text, match.index) },
+            { file: file.path, line: lineAt(file.text, offset) },
             { ...identity, source: 'command', weight: 'run', why: `${file.path} starts it` },
           )
-    }),
-  )
+    return [
+      ...[...file.text.matchAll(ENABLED)].flatMap(match => {
+        const name = (match[1] ?? match[2]) as string
+        return started(storeByWord(name) ?? identifyImage(name), match.index)
+      }),
+      ...[...file.text.matchAll(PROCESS)].flatMap(match =>
+        startedBy((match[1] ?? match[2]) as string).flatMap(identity => started(identity, match.index)),
+      ),
+    ]
+  })
 }
 
 function features(facts: RepoFacts): Signal[] {

@@ -1,6 +1,7 @@
 // Signals of addresses: URLs of servers in settings, task files and program text, and .NET connection strings.
 // An address says what the program is told to reach, not that anybody starts it.
-import { type FactFile, lineAt, type RepoFacts } from './facts.ts'
+import { isCopied, plainPath } from './copied.ts'
+import { type FactFile, lineAt, nameOf, type RepoFacts } from './facts.ts'
 import { isIntegration, scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
 import { isOwnFile } from './signals-frameworks.ts'
@@ -23,7 +24,7 @@ export function configurationSignals(facts: RepoFacts): Signal[] {
     const scope = scopeOf(file.path)
     // What tests and examples point at says nothing about the program.
     if (scope === 'test' || scope === 'aside' || isIntegration(file.path)) return []
-    const isSettings = SETTINGS.test(file.path)
+    const isSettings = SETTINGS.test(plainPath(file.path))
     const isOwn = isOwnFile(file.path) && !isOtherProfile(file.path)
     const urls = findStoreUrls(file.text).flatMap(url => {
       if (isCommentedOut(file, url.offset) || isPattern(url.url)) return []
@@ -38,6 +39,7 @@ export function configurationSignals(facts: RepoFacts): Signal[] {
         source: isSettings ? 'configuration' : 'source',
         weight,
         why,
+        ...(isSettings && !isCopied(nameOf(file.path)) ? { inEffect: true as const } : {}),
       })
     })
     return [...(SCRIPT.test(file.path) && !isOwn ? [] : urls), ...connectionStrings(facts, file, isOwn)]

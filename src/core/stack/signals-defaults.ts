@@ -25,17 +25,20 @@ const DECORATED =
 const FIELD =
   /^[ \t]+([a-z][a-z0-9_]{2,})\s*:\s*[\w[\]., |]+=\s*(?:Field\(\s*(?:default\s*=\s*)?)?["']([^"'\n]+)["']/gm
 const CONSTANT = /^([A-Z][A-Z0-9_]{3,})\s*(?::[^=\n]+)?=\s*["']([^"'\n]+)["']/gm
+/** `var provider = DatabaseProviders.SqlServer;`: the declaration, not what a branch assigns later. */
+const ENUM =
+  /\b(?:var|val|const|let|static|readonly|[A-Z]\w+)\s+\w+\s*(?::\s*\w+\s*)?=\s*([A-Z]\w*)\.([A-Za-z]\w+)\s*(?:;|$)/gm
 /** `database_url: …, format!("{}/db.sqlite3")`: a file where the database is said to be. */
 const FILE_PLACE =
   /\b(\w*(?:database|db)_?(?:url|uri|path|file|name)\w*)\b[^\n"'`]{0,80}["'`]([^"'`\n]*\.(?:db|sqlite3?))["'`]/gi
 const CHOICE =
-  /(^|_)(DB|DATABASE|SQL|DATASOURCE)_?(TYPE|DRIVER|CLIENT|DIALECT|ENGINE|PROVIDER|CONNECTION|KIND|BACKEND)$/i
+  /(^|_)(DB|DATABASE|SQL|DATASOURCE)_?(TYPE|DRIVER|CLIENT|DIALECT|ENGINE|PROVIDER|CONNECTION|KIND|BACKEND|VENDOR|DBMS)S?$/i
 
 export function defaultSignals(facts: RepoFacts): Signal[] {
   return [...facts.files.values()].flatMap(file => {
     if (!PROGRAM.test(file.path) || !isOwnFile(file.path)) return []
     const switches = findSwitches(file.text)
-    const patterns = [LOOKUP, FALLBACK, OWN_DEFAULT, DECORATED]
+    const patterns = [LOOKUP, FALLBACK, OWN_DEFAULT, DECORATED, ENUM]
     if (SETTINGS.test(file.path)) patterns.push(CONSTANT, FILE_PLACE)
     if (file.path.endsWith('.py') && file.text.includes('BaseSettings')) patterns.push(FIELD)
     return patterns.flatMap(pattern =>

@@ -1,5 +1,6 @@
 // Signals of a framework's own configuration, which decides what an app cannot start without:
 // Rails, Laravel, Django, Phoenix, Spring. The configuration of ORMs is in core/stack/signals-orms.ts.
+import { plainPath } from './copied.ts'
 import { asRecord, type FactFile, filesMatching, findLine, lineAt, type RepoFacts, valueAt } from './facts.ts'
 import { scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
@@ -35,7 +36,9 @@ function rails(facts: RepoFacts): Signal[] {
   const configs = filesMatching(facts, /(^|\/)config\/database[\w.-]*$/).filter(
     file => !/(^|\/)(spec|test)s?\//.test(file.path),
   )
-  const chosen = configs.filter(file => /database\.ya?ml$/.test(file.path))
+  const written = configs.filter(file => /database\.ya?ml$/.test(file.path))
+  const chosen =
+    written.length > 0 ? written : configs.filter(file => /database\.ya?ml$/.test(plainPath(file.path)))
   const adapters = (chosen.length > 0 ? chosen : configs).flatMap(file => {
     const section = /^development:[^\n]*\n((?:[ \t#].*\n|\n)*)/m.exec(`${file.text}\n`)
     const inSection = section === null ? undefined : adapterIn(section[1] as string)
@@ -50,11 +53,11 @@ function rails(facts: RepoFacts): Signal[] {
     signals.push(
       ...wordSignal(facts, file, line, word, `${file.path} uses ${word}`, isChoice ? 'named' : 'run'),
     )
-  for (const file of filesMatching(facts, /(^|\/)config\/mongoid\.ya?ml$/))
+  for (const file of filesMatching(facts, /(^|\/)config\/mongoid\.ya?ml(\.\w+)?$/))
     signals.push(
       ...wordSignal(facts, file, findLine(file, 'development') ?? 1, 'mongodb', 'Mongoid is configured'),
     )
-  for (const file of filesMatching(facts, /(^|\/)config\/cable\.ya?ml$/)) {
+  for (const file of filesMatching(facts, /(^|\/)config\/cable\.ya?ml(\.\w+)?$/)) {
     const section = /^development:[^\n]*\n((?:[ \t].*\n|\n)*)/m.exec(`${file.text}\n`)
     const body = section?.[1] ?? ''
     if (section !== null && /adapter:\s*["']?redis/.test(body))
@@ -152,18 +155,42 @@ function django(facts: RepoFacts): Signal[] {
   return signals
 }
 
-function phoenix(facts: RepoFacts): Signal[] {
-  return [...facts.files.values()]
-    .filter(file => /\.exs?$/.test(file.path) && isOwnFile(file.path))
-    .flatMap(file => {
-      const match = /^(?!\s*#).*\bEcto\.Adapters\.(Postgres|MyXQL|SQLite3|Tds)\b/m.exec(file.text)
-      if (match === null || !/use Ecto\.Repo|\bRepo\b/.test(file.text)) return []
-      const word = { Postgres: 'postgres', MyXQL: 'mysql', SQLite3: 'sqlite', Tds: 'mssql' }[
-        match[1] as string
-      ] as string
-      return wordSignal(facts, file, lineAt(file.text, match.index), word, 'the Ecto repo uses it')
-    })
+const ECTO_ADAPTERS: Readonly<Record<string, string>> = {
+  Postgres: 'postgres',
+  MyXQL: 'mysql',
+  SQLite3: 'sqlite',
+  Tds: 'mssql',
 }
+/** The driver that a repo of an umbrella's other app uses is written in mix.exs only. */
+const ECTO_DRIVERS: readonly (readonly [RegExp, string])[] = [
+  [/\{:postgrex\b/, 'postgres'],
+  [/\{:myxql\b/, 'mysql'],
+  [/\{:ecto_sqlite3\b/, 'sqlite'],
+  [/\{:tds\b/, 'mssql'],
+]
+
+function phoenix(facts: RepoFacts): Signal[] {
+  const own = [...facts.files.values()].filter(file => /\.exs?$/.test(file.path) && isOwnFile(file.path))
+  const adapters = own.flatMap(file => {
+    const match = /^(?!\s*#).*\bEcto\.Adapters\.(Postgres|MyXQL|SQLite3|Tds)\b/m.exec(file.text)
+    if (match === null || !/use Ecto\.Repo|\bRepo\b/.test(file.text)) return []
+    const word = ECTO_ADAPTERS[match[1] as string] as string
+    return wordSignal(facts, file, lineAt(file.text, match.index), word, 'the Ecto repo uses it')
+  })
+  if (adapters.length > 0) return adapters
+  // `config :shop, Shop.Repo, hostname: …` with one driver among the dependencies says as much.
+  const configured = own.find(
+    file => /(^|\/)config\/(config|dev|runtime)\.exs$/.test(file.path) && ECTO_REPO.test(file.text),
+  )
+  const drivers = ECTO_DRIVERS.filter(([pattern]) =>
+    own.some(file => file.path.endsWith('mix.exs') && pattern.test(file.text)),
+  )
+  if (configured === undefined || drivers.length !== 1) return []
+  const line = lineAt(configured.text, configured.text.search(ECTO_REPO))
+  return wordSignal(facts, configured, line, drivers[0]?.[1] as string, 'the Ecto repo is configured')
+}
+
+const ECTO_REPO = /^config\s+:\w+,\s*[\w.]*Repo\b/m
 
 const SPRING: readonly (readonly [readonly string[], string])[] = [
   [['spring', 'data', 'mongodb'], 'mongodb'],

@@ -81,6 +81,11 @@ const RULES: readonly Rule[] = [
     why: 'the Doctrine configuration uses it',
   },
   {
+    files: /(^|\/)parameters\.ya?ml(\.dist)?$/,
+    word: /^(?!\s*#)\s*database_driver:\s*["']?(pdo_\w+|mysqli)/m,
+    why: 'the Symfony parameters use it',
+  },
+  {
     files: /(^|\/)medusa-config\.[jt]s$/,
     needs: /projectConfig/,
     word: /(postgres)/i,
@@ -94,8 +99,10 @@ const RULES: readonly Rule[] = [
   },
   {
     files: /\.(kt|java|scala|conf|clj)$/,
-    word: /\bjdbc:(postgresql|mysql|mariadb|sqlite):/,
+    // A comparison with the scheme names what the program can use.
+    word: /^(?![^\n]*(?:startsWith|contains|matches|indexOf|equals|==|\bcase\b))[^\n]*\bjdbc:(postgresql|mysql|mariadb|sqlite):[^"'\s]/m,
     why: 'a JDBC URL names it',
+    isChoice: true,
   },
 ]
 
@@ -176,10 +183,14 @@ const ASPIRE: Readonly<Record<string, string>> = {
   Meilisearch: 'meilisearch',
 }
 
-/** An Aspire host starts the servers that it adds. */
+/** An Aspire host starts the servers that it adds, in its main file or in a method that extends its builder. */
 function aspire(facts: RepoFacts, files: readonly FactFile[]): Signal[] {
   return files
-    .filter(file => /\.cs$/.test(file.path) && file.text.includes('DistributedApplication.CreateBuilder'))
+    .filter(
+      file =>
+        /\.cs$/.test(file.path) &&
+        /DistributedApplication\.CreateBuilder|\bthis IDistributedApplicationBuilder\b/.test(file.text),
+    )
     .flatMap(file =>
       [
         ...file.text.matchAll(

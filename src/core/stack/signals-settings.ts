@@ -1,5 +1,6 @@
 // Signals of structured settings: sections and keys of TOML, YAML, JSON and INI files that address a server or choose
 // one of several, as `[redis] host = …`, `database: {type: postgres}` or `redis_host = …`.
+import { isCopied, plainPath } from './copied.ts'
 import { type FactFile, findLine, isSecretKey, nameOf, type RepoFacts } from './facts.ts'
 import { scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
@@ -9,6 +10,8 @@ import { isLeftOut, readSwitch } from './switches.ts'
 
 const SETTINGS =
   /(^|\/)(?:[\w-]*(?:config|conf|settings|defaults?|app|local|dev|development|server)[\w.-]*)\.(?:toml|ya?ml|json5?|ini|conf|cfg|properties)$/i
+/** .NET's own: connection strings are read in core/stack/signals-configuration.ts, so only choices are looked for. */
+const APP_SETTINGS = /(^|\/)appsettings(\.Development|\.Local)?\.json$/i
 /** Files that look like settings and belong to tools, to workflows or to other programs. */
 const NOT_SETTINGS =
   /(^|\/)(package|tsconfig|jsconfig|turbo|nx|lerna|biome|vercel|netlify|app|devcontainer|appsettings)[\w.-]*\.jsonc?$|(^|\/)\.(github|circleci|vscode|devcontainer|storybook|gitea|preview)\/|(docker-)?compose|(^|\/)(mkdocs|_config|docusaurus|renovate|dependabot|codecov|prometheus|grafana|nginx|supervisord|supabase|pyproject|cargo)|(^|\/)(helm|charts?|k8s|kubernetes|locales?|i18n|translations|supabase|grafana|nginx)\//i
@@ -18,9 +21,10 @@ const DATABASE_SECTION =
 
 export function settingSignals(facts: RepoFacts): Signal[] {
   return [...facts.files.values()].flatMap(file => {
-    if (!SETTINGS.test(file.path) || NOT_SETTINGS.test(file.path) || scopeOf(file.path) === 'test') return []
-    const isSample = /(^|[.\-_])(sample|example|template|dist|default)s?[.\-_]/i.test(nameOf(file.path))
-    const isCopied = /(^|[.\-_])(sample|example|template|dist)s?([.\-_]|$)/i.test(nameOf(file.path))
+    const isAppSettings = APP_SETTINGS.test(file.path)
+    if (!isAppSettings && (!SETTINGS.test(plainPath(file.path)) || NOT_SETTINGS.test(file.path))) return []
+    if (scopeOf(file.path) === 'test') return []
+    const isSample = isCopied(nameOf(file.path)) || /(^|[.\-_])defaults?[.\-_]/i.test(nameOf(file.path))
     if (!isOwnFile(file.path.replace(/[.\-_]?(sample|example|template|dist)s?/gi, ''))) return []
     const leaves = leavesOf(facts, file)
     const switches = leaves.flatMap(leaf => readSwitch(leaf.path.slice(-2).flatMap(keyWords), leaf.value))
@@ -28,12 +32,14 @@ export function settingSignals(facts: RepoFacts): Signal[] {
       signalOf(facts, file, leaf).map(signal => {
         if (isLeftOut(switches, serviceKey(signal), leaf.path.join('_')))
           return { ...signal, weight: 'optional' as const, why: `${file.path} has it switched off` }
-        return isCopied ? signal : { ...signal, inEffect: true as const }
+        return isCopied(nameOf(file.path)) ? signal : { ...signal, inEffect: true as const }
       }),
     )
     // A sample of all settings names everything that is possible; only its choices say what is used.
     const kinds = new Set(found.map(signal => signal.kind))
-    return isSample && kinds.size > 3 ? found.filter(signal => signal.source === 'selector') : found
+    return isAppSettings || (isSample && kinds.size > 3)
+      ? found.filter(signal => signal.source === 'selector')
+      : found
   })
 }
 

@@ -129,7 +129,10 @@ function portsOf(
   if (found.length === 0) found.push(...near.filter(port => port.source === 'env'))
   if (found.length === 0) found.push(...near.filter(port => port.source === 'dockerfile').slice(0, 1))
   const needsFlag = found.some(port => port.variable === undefined)
-  return { ports: unique(found), portFlag: needsFlag ? server?.flag : undefined }
+  return {
+    ports: unique(found.map(port => withUsual(port, near))),
+    portFlag: needsFlag ? server?.flag : undefined,
+  }
 }
 
 /** Configuration that a start reads: a bundler's only counts where that bundler serves. */
@@ -153,6 +156,15 @@ function ofServer(
     return [{ port: server.port, variable: undefined, source: 'tool', evidence }]
   const named = near.find(port => port.source === 'env' && port.variable === server.variable)
   return [named ?? { port: server.port, variable: server.variable, source: 'tool', evidence }]
+}
+
+/** A program that reads a variable without a default of its own has the one that an env file names. */
+function withUsual(port: ListenPort, near: readonly ListenPort[]): ListenPort {
+  if (port.port !== undefined || port.variable === undefined) return port
+  const named = near.find(one => one.source === 'env' && one.variable === port.variable)
+  return named?.port === undefined
+    ? port
+    : { ...port, port: named.port, ...(named.before === undefined ? {} : { before: named.before }) }
 }
 
 /** One entry for each variable, with the number where any place gives it, and one for each number without variable. */

@@ -32,6 +32,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'unknown:chroma': 'chroma chromadb',
   'unknown:influxdb': 'influxdb',
   'unknown:surrealdb': 'surrealdb',
+  'unknown:mosquitto': 'mosquitto mqtt mqtts',
 }
 const byWord = new Map<string, ImageIdentity>()
 for (const [key, names] of Object.entries(WORDS)) {
@@ -65,7 +66,7 @@ export interface StoreUrl extends ImageIdentity {
 }
 
 const URL =
-  /\b(?:(?:jdbc|r2dbc|ecto):)?(postgres(?:ql)?|postgis|pgx5?|pgsql|mysql2?|mysqlx|mariadb|trilogy|mongodb|rediss?|valkeys?|memcached?|amqps?|rabbitmq|nats|clickhouses?|cockroachdb|sqlserver|mssql|oracle|neo4j|bolt|cassandra|sqlite3?|libsql)(?:[+:][a-z0-9_]+)?:\/{1,4}[^\s"'`<>|,;)]*/gi
+  /\b(?:(?:jdbc|r2dbc|ecto):)?(postgres(?:ql)?|postgis|pgx5?|pgsql|mysql2?|mysqlx|mariadb|trilogy|mongodb|rediss?|valkeys?|memcached?|amqps?|rabbitmq|nats|clickhouses?|cockroachdb|sqlserver|mssql|oracle|neo4j|bolt|cassandra|mqtts?|sqlite3?|libsql)(?:[+:][a-z0-9_]+)?:\/{1,4}[^\s"'`<>|,;)]*/gi
 /** Forms without slashes: `jdbc:sqlite:app.db`, `sqlite:data.db`, `jdbc:sqlserver:…`. */
 const BARE =
   /\bjdbc:(sqlite|sqlserver|oracle)[:][^\s"'`]+|\b(sqlite3?):(?!memory|:memory)[\w./${}-]+\.(?:db|sqlite3?)\b/gi
@@ -117,6 +118,7 @@ const KEY_WORDS: Readonly<Record<string, string>> = {
   'unknown:surrealdb': 'surrealdb',
   'unknown:cassandra': 'cassandra',
   'unknown:temporal': 'temporal',
+  'unknown:mosquitto': 'mosquitto mqtt',
 }
 const byKeyWord = new Map<string, ImageIdentity>()
 for (const [key, names] of Object.entries(KEY_WORDS)) {
