@@ -26,8 +26,37 @@ export function envSignals(facts: RepoFacts): Signal[] {
         why: `${file.path} belongs to a compose file that is not of the default run`,
       }))
     const scope = scopeOf(file.path.replace(/[.\-_](example|sample|template|dist|defaults?)/gi, ''))
-    return scope === 'neutral' || scope === 'development' ? signalsOfEntries(facts, file, 'run') : []
+    if (scope !== 'neutral' && scope !== 'development') return []
+    return signalsOfEntries(facts, file, isOneOfSeveral(facts, file, projects) ? 'named' : 'run')
   })
+}
+
+/** Examples side by side that choose differently, and one beside production's compose file, decide nothing. */
+function isOneOfSeveral(facts: RepoFacts, file: EnvFile, projects: readonly RankedProject[]): boolean {
+  const folder = folderOf(file.path)
+  const isOfFallback =
+    folder !== '' &&
+    projects.some(project => folderOf(project.file) === folder && project.standing === 'fallback') &&
+    !hasManifest(facts, folder)
+  if (isOfFallback) return true
+  if (file.kind !== 'example') return false
+  const own = selectorsOf(file)
+  return [...facts.envFiles.values()].some(
+    other =>
+      other !== file &&
+      other.kind === 'example' &&
+      folderOf(other.path) === folder &&
+      selectorsOf(other).some(
+        theirs =>
+          theirs.chosen !== undefined &&
+          own.some(
+            ours =>
+              ours.entry.key === theirs.entry.key &&
+              ours.chosen !== undefined &&
+              serviceKey(ours.chosen) !== serviceKey(theirs.chosen as ImageIdentity),
+          ),
+      ),
+  )
 }
 
 const MANIFEST =
@@ -41,8 +70,12 @@ function isOfAnotherStack(facts: RepoFacts, path: string, projects: readonly Ran
     folder !== '' &&
     beside.length > 0 &&
     beside.every(project => project.standing === 'optional') &&
-    !facts.paths.some(one => folderOf(one) === folder && MANIFEST.test(nameOf(one)))
+    !hasManifest(facts, folder)
   )
+}
+
+function hasManifest(facts: RepoFacts, folder: string): boolean {
+  return facts.paths.some(path => folderOf(path) === folder && MANIFEST.test(nameOf(path)))
 }
 
 /** Signals of keys and values wherever they stand; `chosen` is what a choice among them is worth. */
