@@ -2,11 +2,11 @@
 // A key of a real .env file says that a server is addressed, never where: its value is not known here.
 import { findComposeProjects, isBesideProduction, isOfAnotherStack } from './compose-standing.ts'
 import { CATEGORY_OF, isOneOfSeveral, type Selector, selectorsOf } from './env-choices.ts'
-import { type EnvEntry, type EnvFile, isSecretKey, type RepoFacts } from './facts.ts'
+import type { EnvEntry, EnvFile, RepoFacts } from './facts.ts'
 import type { ImageIdentity } from './images.ts'
 import { scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
-import { findStoreUrls, keyWords, serviceKey, storeByKey, storeByWord } from './store-names.ts'
+import { findStoreUrls, keyWords, serviceKey, storeByKey } from './store-names.ts'
 import { isLeftOut, readSwitch } from './switches.ts'
 
 export function envSignals(facts: RepoFacts): Signal[] {
