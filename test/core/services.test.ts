@@ -210,6 +210,36 @@ describe('the services that a default run needs', () => {
     ],
     ['are mail catchers too', { 'compose.yml': compose('axllent/mailpit') }, ['mail']],
     [
+      'are known by the program that a Dockerfile of its own runs',
+      {
+        'compose.yml': 'services:\n  catcher:\n    build: { context: ., dockerfile: catcher.Dockerfile }\n',
+        'catcher.Dockerfile': 'FROM node:22-alpine\nRUN npm i -g maildev\nCMD ["maildev"]\n',
+      },
+      ['mail'],
+    ],
+    [
+      'are not those of one of two env examples that choose differently',
+      {
+        'compose.yml': compose('postgres:16'),
+        'env-example-tables': 'DATABASE_TYPE=postgres\nDATABASE_HOST=db\n',
+        'env-example-documents': 'DATABASE_TYPE=mongodb\nDATABASE_URL=mongodb://mongo:27017\n',
+        'package.json': manifest({}, ['pg', 'mongoose']),
+      },
+      ['postgres'],
+    ],
+    [
+      'are not those of a compose file whose env file turns debugging off',
+      {
+        'docker/docker-compose.yml':
+          'services:\n  db: { image: "postgres:16" }\n  web: { build: { context: .. }, env_file: [.env] }\n',
+        'docker/.env.example': 'DB=postgres\nDB_HOST=db\nDEBUG=False\n',
+        'manage.py': '',
+        'site/settings.py':
+          'DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3"}}\nif os.getenv("DB") == "postgres":\n    DATABASES = {"default": {"ENGINE": "django.db.backends.postgresql"}}\n',
+      },
+      ['sqlite'],
+    ],
+    [
       'are not the servers of the tests in the same file',
       { 'compose.yml': 'services:\n  db: { image: postgres }\n  mongo-test: { image: mongo }\n' },
       ['postgres'],

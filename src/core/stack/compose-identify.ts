@@ -44,7 +44,17 @@ function identifyDockerfile(facts: RepoFacts, build: ComposeBuild): ImageIdentit
     if (stage === undefined || stage[1] === from) break
     from = stage[1]
   }
-  return from === undefined ? undefined : identifyImage(interpolate(from, args).text)
+  const started = from === undefined ? undefined : identifyImage(interpolate(from, args).text)
+  return started ?? identifyProgram(text)
+}
+
+/** A server that is put into a plain image is known by the program that runs: `CMD ["maildev"]`. */
+function identifyProgram(dockerfile: string): ImageIdentity | undefined {
+  const last = [...dockerfile.matchAll(/^(?:CMD|ENTRYPOINT)\s+(?:\[\s*")?(?:exec\s+)?([\w./-]+)/gim)].at(
+    -1,
+  )?.[1]
+  const name = last?.split('/').at(-1)
+  return name === undefined ? undefined : identifyImage(name)
 }
 
 /** A shell or a client program. */

@@ -1,6 +1,7 @@
 // Judges whether a compose file runs the finished program, as on a server, or the developer's source.
 import type { ComposeService } from './compose.ts'
-import type { RepoFacts } from './facts.ts'
+import { plainPath } from './copied.ts'
+import type { EnvEntry, RepoFacts } from './facts.ts'
 import { identifyImage, imagePath } from './images.ts'
 
 const MODE_KEY =
@@ -21,7 +22,10 @@ export function looksProduction(facts: RepoFacts, services: ReadonlyMap<string, 
   let production = 0
   let development = 0
   for (const app of apps) {
-    for (const entry of app.environment) {
+    for (const entry of [...app.environment, ...givenBy(facts, app)]) {
+      // Python's and Django's word for it.
+      if (/^(DJANGO_)?DEBUG$/i.test(entry.key) && /^(false|0|no|off)$/i.test(entry.value ?? ''))
+        production += 2
       if (!MODE_KEY.test(entry.key)) continue
       if (/^prod/i.test(entry.value ?? '')) production += 2
       else if (/^(dev|local)/i.test(entry.value ?? '')) development += 2
@@ -38,6 +42,15 @@ export function looksProduction(facts: RepoFacts, services: ReadonlyMap<string, 
     if (/(^|\/)(certbot|letsencrypt|watchtower|acme-companion)/.test(imagePath(app.image))) production += 1
   }
   return production > development
+}
+
+/** What a service reads from env files, or will once their examples are copied. */
+function givenBy(facts: RepoFacts, app: ComposeService): EnvEntry[] {
+  return app.envFiles.flatMap(path => {
+    const file =
+      facts.envFiles.get(path) ?? [...facts.envFiles.values()].find(env => plainPath(env.path) === path)
+    return file?.entries.filter(entry => !entry.commented) ?? []
+  })
 }
 
 function isOwnImage(image: string, names: ReadonlySet<string>): boolean {

@@ -123,12 +123,27 @@ export function isOfAnotherStack(
   path: string,
   projects: readonly RankedProject[],
 ): boolean {
+  const beside = deploymentsBeside(facts, path, projects)
+  return beside.length > 0 && beside.every(project => project.standing === 'optional')
+}
+
+/** Whether it lies beside production's compose file, which stands in for a developer's only where there is none. */
+export function isBesideProduction(
+  facts: RepoFacts,
+  path: string,
+  projects: readonly RankedProject[],
+): boolean {
+  return deploymentsBeside(facts, path, projects).some(project => project.standing === 'fallback')
+}
+
+/** The compose projects of a file's folder, where that is below the root and holds no program. */
+function deploymentsBeside(
+  facts: RepoFacts,
+  path: string,
+  projects: readonly RankedProject[],
+): RankedProject[] {
   const folder = folderOf(path)
-  const beside = projects.filter(project => folderOf(project.file) === folder)
-  return (
-    folder !== '' &&
-    beside.length > 0 &&
-    beside.every(project => project.standing === 'optional') &&
-    !facts.paths.some(one => folderOf(one) === folder && MANIFEST.test(nameOf(one)))
-  )
+  if (folder === '' || facts.paths.some(one => folderOf(one) === folder && MANIFEST.test(nameOf(one))))
+    return []
+  return projects.filter(project => folderOf(project.file) === folder)
 }

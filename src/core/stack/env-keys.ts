@@ -1,6 +1,7 @@
 // Decides which env keys name a resource of a server: for which kind, which part of its address, in which files they
 // are written and read, and whether tests use the same one. Values are only known where facts may hold them.
 import { groupBy } from '../group-by.ts'
+import { selectorsOf } from './env-choices.ts'
 import { type EnvName, type EnvPart, readEnvName } from './env-names.ts'
 import { findNativeKeys } from './env-native.ts'
 import { type EnvPlace, findEnvPlaces } from './env-reads.ts'
@@ -8,7 +9,6 @@ import { findRailsTestUse, findTestUse } from './env-tests.ts'
 import type { Evidence, RepoFacts } from './facts.ts'
 import type { ServiceKind } from './images.ts'
 import { findServices, type Service } from './services.ts'
-import { selectorsOf } from './signals-env.ts'
 import { findStoreUrls, keyWords } from './store-names.ts'
 
 export interface EnvKey {

@@ -62,7 +62,7 @@ export function scopeOf(path: string): Scope {
 
 /** Folders of programs that speak to other people's servers: importers, connectors of an automation or analysis tool. */
 const INTEGRATION_FOLDER =
-  /^((data[-_]?)?(integrations?|connectors?|importers?|exporters?|sources|destinations|warehouse)|pieces|blocks|nodes(-base)?|engine_specs|db_engine_specs|vdb|vector_?stores|import_scripts|bulk_import|(data_)?imports?)$/
+  /^((data[-_]?)?(integrations?|connectors?|importers?|exporters?|sources|destinations|warehouse)|pieces|blocks|nodes(-base)?|engine_specs|db_engine_specs|vdb|vector_?stores|import_scripts|bulk_import|monitor[-_]types|monitors|probes|(data_)?imports?)$/
 
 /** Whether what a file speaks to is what its users have, and not what the program needs. */
 export function isIntegration(path: string): boolean {

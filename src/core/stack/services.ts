@@ -55,8 +55,9 @@ export function findServices(facts: RepoFacts): Service[] {
   ].filter(isOfProgram)
   const groups = groupBy(signals, serviceKey)
   const required = chooseRequired(groups, findMemoryDatabase(facts) !== undefined)
+  const clients = [...groups.values()].filter(group => group.some(signal => signal.weight === 'client'))
   return [...groups]
-    .filter(([key, group]) => !isStrayClient(key, group, required))
+    .filter(([key, group]) => !isStrayClient(key, group, required, clients.length))
     .map(([key, group]) => describe(group, required.get(key)))
     .sort(
       (a, b) => Number(a.need === 'optional') - Number(b.need === 'optional') || a.name.localeCompare(b.name),
@@ -69,17 +70,19 @@ function isOfProgram(signal: Signal): boolean {
   return scope !== 'aside' && (scope !== 'test' || signal.weight === 'ci' || signal.source === 'compose')
 }
 
+/** A program with clients of so many servers speaks to other people's: it monitors, imports or analyses. */
+const MANY_CLIENTS = 6
+
 /** Beside the database that is needed, the mere client of another one is for imports, for tests, or forgotten. */
 function isStrayClient(
   key: string,
   group: readonly Signal[],
   required: ReadonlyMap<string, string>,
+  clients: number,
 ): boolean {
+  if (required.has(key) || group.some(signal => signal.weight !== 'client')) return false
   return (
-    DATABASES.has(key) &&
-    !required.has(key) &&
-    [...required.keys()].some(one => DATABASES.has(one)) &&
-    group.every(signal => signal.weight === 'client')
+    clients >= MANY_CLIENTS || (DATABASES.has(key) && [...required.keys()].some(one => DATABASES.has(one)))
   )
 }
 

@@ -50,7 +50,7 @@ const CALLS: readonly (readonly [string, RegExp])[] = [
   ],
   [
     'mysql',
-    /\b(sql\.Open|sqlx\.(?:Open|Connect|MustConnect))\(\s*"mysql"|\bmysql\.(?:Open|New)\(|\bMySql(?:Pool|PoolOptions|ConnectOptions)\b|\bMysqlConnection\b|\b(?:py)?mysql(?:\.connector)?\.connect\(|\bMySQLdb\.connect\(|\bmysql2?\.create(?:Pool|Connection)\(|\bmysqli_connect\(|\bnew\s+mysqli\(|["']mysql:host=|drizzle-orm\/mysql|\bMysqlDialect\b/,
+    /\b(sql\.Open|sqlx\.(?:Open|Connect|MustConnect))\(\s*"mysql"|\bmysql\.(?:Open|New)\(|\bMySql(?:Pool|PoolOptions|ConnectOptions)\b|\bMysqlConnection\b|\b(?:py)?mysql(?:\.connector)?\.connect\(|\bMySQLdb\.connect\(|\bmysql2?\.create(?:Pool|Connection)\(|\bmysqli_connect\(|\bnew\s+mysqli\(|["']mysql:host=|drizzle-orm\/mysql|\bclient\s*:\s*['"]mysql2?['"]|\bMysqlDialect\b/,
   ],
   [
     'mongodb',
@@ -82,7 +82,7 @@ const CALLS: readonly (readonly [string, RegExp])[] = [
   ['qdrant', /\b(?:Async)?QdrantClient\s*\(|\bnew\s+QdrantClient\(/],
   [
     'sqlite',
-    /\bsql\.Open\(\s*"sqlite3?"|\bsqlite\.Open\(|\bSqlite(?:Pool|PoolOptions|ConnectOptions|Connection)\b|\bsqlite3\.connect\((?!\s*["']:memory:)|\baiosqlite\.connect\(|\bnew\s+(?:Better)?(?:Sqlite|SQLite)\w*\(|\bnew\s+Database\(\s*(?:["'`][\w./-]+\.(?:db|sqlite)|process\.env|path\.|\w*[dD]b\w*\b)|drizzle-orm\/(?:better-sqlite3|libsql|sqlite-core|bun-sqlite|d1)|\bSqliteDialect\b|\brusqlite::Connection::open\b/,
+    /\bsql\.Open\(\s*"sqlite3?"|\bknex\/lib\/dialects\/(?:better-)?sqlite3|\bclient\s*:\s*['"](?:better-)?sqlite3['"]|\bsqlite\.Open\(|\bSqlite(?:Pool|PoolOptions|ConnectOptions|Connection)\b|\bsqlite3\.connect\((?!\s*["']:memory:)|\baiosqlite\.connect\(|\bnew\s+(?:Better)?(?:Sqlite|SQLite)\w*\(|\bnew\s+Database\(\s*(?:["'`][\w./-]+\.(?:db|sqlite)|process\.env|path\.|\w*[dD]b\w*\b)|drizzle-orm\/(?:better-sqlite3|libsql|sqlite-core|bun-sqlite|d1)|\bSqliteDialect\b|\brusqlite::Connection::open\b/,
   ],
 ]
 

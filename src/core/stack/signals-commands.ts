@@ -4,20 +4,37 @@ import { findDockerRuns } from './docker-run.ts'
 import { asRecord, evidenceAt, filesMatching, findLine, lineAt, type RepoFacts, valueAt } from './facts.ts'
 import { type ImageIdentity, identifyImage } from './images.ts'
 import { type Signal, signalAt } from './signals.ts'
-import { storeByWord } from './store-names.ts'
+import { DATABASES, serviceKey, storeByWord } from './store-names.ts'
 
 export function commandSignals(facts: RepoFacts): Signal[] {
   return [...dockerRuns(facts), ...procfiles(facts), ...nix(facts), ...features(facts), ...workflows(facts)]
 }
 
+/** So many databases that one file can start are there to try each. */
+const MANY_DATABASES = 3
+
 function dockerRuns(facts: RepoFacts): Signal[] {
-  return findDockerRuns(facts).flatMap(run => {
-    const identity = identifyImage(run.image)
-    if (identity === undefined || run.isClient) return []
+  const runs = findDockerRuns(facts).flatMap(run => {
+    const identity = run.isClient ? undefined : identifyImage(run.image)
+    return identity === undefined ? [] : [{ run, identity }]
+  })
+  const isToTry = (file: string, key: string) =>
+    DATABASES.has(key) &&
+    new Set(
+      runs
+        .filter(other => other.run.file === file && DATABASES.has(serviceKey(other.identity)))
+        .map(other => serviceKey(other.identity)),
+    ).size >= MANY_DATABASES
+  return runs.map(({ run, identity }) => {
+    const found = { ...identity, source: 'command', image: run.image } as const
+    if (isToTry(run.file, serviceKey(identity)))
+      return signalAt(facts, run, {
+        ...found,
+        weight: 'optional',
+        why: `one of several that ${run.file} can start`,
+      })
     return signalAt(facts, run, {
-      ...identity,
-      source: 'command',
-      image: run.image,
+      ...found,
       weight: run.scope === 'production' ? 'fallback' : run.scope === 'test' ? 'ci' : 'run',
       why: run.scope === 'test' ? 'started for the tests' : `${run.file} starts it`,
     })

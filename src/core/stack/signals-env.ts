@@ -1,20 +1,13 @@
 // Signals of env examples and committed .env files: addresses of servers, and keys that choose one of several.
 // A key of a real .env file says that a server is addressed, never where: its value is not known here.
-import { findComposeProjects, isOfAnotherStack } from './compose-standing.ts'
-import { type EnvEntry, type EnvFile, isSecretKey, type RepoFacts } from './facts.ts'
+import { findComposeProjects, isBesideProduction, isOfAnotherStack } from './compose-standing.ts'
+import { CATEGORY_OF, isOneOfSeveral, type Selector, selectorsOf } from './env-choices.ts'
+import type { EnvEntry, EnvFile, RepoFacts } from './facts.ts'
 import type { ImageIdentity } from './images.ts'
 import { scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
-import { findStoreUrls, keyWords, serviceKey, storeByKey, storeByWord } from './store-names.ts'
+import { findStoreUrls, keyWords, serviceKey, storeByKey } from './store-names.ts'
 import { isLeftOut, readSwitch } from './switches.ts'
-
-export interface Selector {
-  readonly category: string
-  /** What is chosen; undefined for memory, files and other things that need no server. */
-  readonly chosen: ImageIdentity | undefined
-  readonly entry: EnvEntry
-  readonly file: string
-}
 
 export function envSignals(facts: RepoFacts): Signal[] {
   const projects = findComposeProjects(facts)
@@ -26,7 +19,12 @@ export function envSignals(facts: RepoFacts): Signal[] {
         why: `${file.path} belongs to a compose file that is not of the default run`,
       }))
     const scope = scopeOf(file.path.replace(/[.\-_](example|sample|template|dist|defaults?)/gi, ''))
-    return scope === 'neutral' || scope === 'development' ? signalsOfEntries(facts, file, 'run') : []
+    if (scope !== 'neutral' && scope !== 'development') return []
+    return signalsOfEntries(
+      facts,
+      file,
+      isOneOfSeveral(facts, file) || isBesideProduction(facts, file.path, projects) ? 'named' : 'run',
+    )
   })
 }
 
@@ -116,73 +114,4 @@ function weigh(
   if (file.kind === 'real') return { weight: 'named', why: `${entry.key} is set` }
   if (entry.value === '') return { weight: 'client', why: `${entry.key} is left empty` }
   return { weight: 'named', why: `${entry.key} points at it` }
-}
-
-/** Which choices rule a server in or out: a cache that is "file" needs no Redis. */
-const CATEGORY_OF: Readonly<Record<string, readonly string[]>> = {
-  postgres: ['database'],
-  mysql: ['database'],
-  mongodb: ['database'],
-  sqlite: ['database'],
-  sqlserver: ['database'],
-  redis: ['cache', 'queue', 'session', 'broadcast'],
-  memcached: ['cache', 'session'],
-  rabbitmq: ['queue'],
-  kafka: ['queue'],
-  nats: ['queue'],
-  elasticsearch: ['search'],
-  meilisearch: ['search'],
-  qdrant: ['vector'],
-  weaviate: ['vector'],
-  milvus: ['vector'],
-  chroma: ['vector'],
-  s3: ['storage'],
-}
-const CATEGORIES: readonly (readonly [string, ReadonlySet<string>])[] = [
-  ['vector', new Set(['vector', 'vectordb', 'vectorstore'])],
-  ['cache', new Set(['cache'])],
-  ['queue', new Set(['queue', 'broker', 'messaging', 'pubsub', 'mq', 'jobs'])],
-  ['session', new Set(['session', 'sessions'])],
-  ['broadcast', new Set(['broadcast'])],
-  ['search', new Set(['search', 'scout'])],
-  ['storage', new Set(['storage', 'filesystem', 'objectstorage', 'disk', 'blob', 'upload', 'uploads'])],
-  [
-    'database',
-    new Set([
-      'db',
-      'database',
-      'datasource',
-      'sql',
-      'sqlsettings',
-      'dbms',
-      'orm',
-      'typeorm',
-      'sequelize',
-      'knex',
-    ]),
-  ],
-]
-const CHOOSER = new Set(
-  'type kind driver drivername connection client dialect provider engine backend adapter vendor store system flavor flavour'.split(
-    ' ',
-  ),
-)
-const NO_SERVER =
-  /^(memory|in-?memory|array|file|files|filesystem|sync|null|none|local|log|cookie|database|db|disk|inline|disabled|false|off|h2|solid|async)$/i
-
-/** Keys that choose: `DB_CONNECTION=mysql`, `VECTOR_STORE=qdrant`, `CACHE_DRIVER=file`. */
-export function selectorsOf(file: EnvFile): Selector[] {
-  return file.entries.flatMap(entry => {
-    if (entry.commented || entry.value === undefined || isSecretKey(entry.key)) return []
-    const words = keyWords(entry.key)
-    const category = CATEGORIES.find(([, names]) => words.some(word => names.has(word)))?.[0]
-    if (category === undefined) return []
-    const value = entry.value.split('.').at(-1) as string
-    const chosen = storeByWord(value)
-    if (chosen === undefined && !NO_SERVER.test(value)) return []
-    // `DB=postgres` chooses too; `DB=local` may be the name of a database.
-    const isPlain = chosen !== undefined && CATEGORIES.some(([, names]) => names.has(words.at(-1) as string))
-    if (!isPlain && !words.some(word => CHOOSER.has(word))) return []
-    return [{ category, chosen, entry, file: file.path }]
-  })
 }
