@@ -11,16 +11,12 @@ import {
 } from '../core/init/init-plan.ts'
 import { describeInit } from '../core/init/init-report.ts'
 import { readInitSources } from '../core/init/init-sources.ts'
-import {
-  type ComposeMode,
-  composeInitScripts,
-  findQuestions,
-  type InitScripts,
-} from '../core/init-scripts.ts'
+import { findQuestions } from '../core/init/init-text.ts'
+import { type ComposeMode, composeInitScripts, type InitScripts } from '../core/init-scripts.ts'
 import { describeStack } from '../core/stack.ts'
 import { parseAgents, planWiring, type WiringChange } from '../core/wiring.ts'
 import { PenvError, usageError } from '../errors.ts'
-import { askGit, locatePlace, type Place } from '../host/git.ts'
+import { findGitAnswer, locatePlace, type Place } from '../host/git.ts'
 import { SCRIPTS_DIRECTORY_NAME } from '../host/paths.ts'
 import { diffTexts, readPreviewFiles, removePreviewFile, writePreviewFile } from '../host/preview-files.ts'
 import { readRepoFacts } from '../host/repo-facts.ts'
@@ -72,10 +68,7 @@ async function composeBothWays(
   asked: ComposeMode | undefined,
   standing: ComposeMode | undefined,
 ): Promise<{ wanted: InitScripts; other: InitScripts | undefined }> {
-  const facts = await readRepoFacts(root, async args => {
-    const { status, stdout } = askGit(args, root, context.env)
-    return status === 0 ? stdout : undefined
-  })
+  const facts = await readRepoFacts(root, async args => findGitAnswer(args, root, context.env))
   const stack = describeStack(facts)
   const sources = readInitSources(facts)
   const compose = (mode: ComposeMode | undefined) =>
@@ -181,6 +174,6 @@ function carryOut(
 /** In the files as they are now: a kept script may have been answered. */
 function questionsOf(files: readonly PlannedFile[]): string[] {
   return files.flatMap(({ action, before, after }) =>
-    findQuestions((action === 'keep' ? before : after) ?? ''),
+    findQuestions((action === 'keep' ? before : after) ?? '').map(({ question }) => question),
   )
 }

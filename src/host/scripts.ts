@@ -6,6 +6,7 @@ import { closeSync, openSync, readFileSync, readSync, rmSync, writeFileSync } fr
 import { execa } from 'execa'
 import { parseShebang } from '../core/script-env.ts'
 import type { ScriptEnd } from '../core/script-failure.ts'
+import { findScriptFlaw, KEEP_LF, SCRIPT_FLAWS } from '../core/script-flaw.ts'
 import { PenvError } from '../errors.ts'
 import { endGroup } from './process-group.ts'
 import { readStartTime } from './processes.ts'
@@ -156,24 +157,13 @@ function followFile(file: string, onBytes: (bytes: Uint8Array) => void): { finis
 /** Refuses scripts that their interpreter would not read as they are meant. Called before anything runs. */
 export function requireReadableScripts(files: readonly string[]): void {
   for (const file of files) {
-    const text = readFileSync(file, 'latin1')
-    if (/\r\n|^#!.*\r/.test(text))
-      throw unreadableScript(
-        file,
-        'has CRLF line ends, which its interpreter cannot read',
-        'To keep git from converting it, run: echo "*.sh text eol=lf" >> .gitattributes && git add --renormalize .',
-      )
-    // The system looks for #! in the first two bytes, and would give the script to any shell.
-    if (text.startsWith('\xef\xbb\xbf'))
-      throw unreadableScript(file, 'begins with a byte order mark, which hides its first line')
+    const flaw = findScriptFlaw(readFileSync(file, 'utf8'))
+    if (flaw === undefined) continue
+    throw new PenvError({
+      code: 'SCRIPT_UNUSABLE',
+      message: `${file} ${SCRIPT_FLAWS[flaw]}; nothing was run`,
+      ...(flaw === 'crlf' ? { hint: `To keep git from converting it, run: ${KEEP_LF}` } : {}),
+      details: { script: file },
+    })
   }
-}
-
-function unreadableScript(file: string, why: string, hint?: string): PenvError {
-  return new PenvError({
-    code: 'SCRIPT_UNUSABLE',
-    message: `${file} ${why}; nothing was run`,
-    ...(hint === undefined ? {} : { hint }),
-    details: { script: file },
-  })
 }
