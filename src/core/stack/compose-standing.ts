@@ -2,7 +2,7 @@
 import { isEnabled } from './compose.ts'
 import { looksProduction } from './compose-production.ts'
 import { type ComposeProject, readComposeProjects } from './compose-projects.ts'
-import { folderOf, type RepoFacts, resolveFrom } from './facts.ts'
+import { folderOf, nameOf, type RepoFacts, resolveFrom } from './facts.ts'
 import { extraWords, isSideShow } from './scope.ts'
 
 /** run: the developer's. fallback: production's, where there is nothing else. optional: one may start it. */
@@ -112,4 +112,23 @@ function mentionedFiles(facts: RepoFacts): Set<string> {
     }
   }
   return found
+}
+
+const MANIFEST =
+  /^(package\.json|composer\.json|Gemfile|go\.mod|Cargo\.toml|pyproject\.toml|requirements\.txt|Pipfile|manage\.py|mix\.exs|pom\.xml|build\.gradle(\.kts)?|build\.sbt|deno\.jsonc?|.*\.[cf]sproj)$/
+
+/** Whether a file lies in a folder that holds a way to deploy, and no program: its variables are for that. */
+export function isOfAnotherStack(
+  facts: RepoFacts,
+  path: string,
+  projects: readonly RankedProject[],
+): boolean {
+  const folder = folderOf(path)
+  const beside = projects.filter(project => folderOf(project.file) === folder)
+  return (
+    folder !== '' &&
+    beside.length > 0 &&
+    beside.every(project => project.standing === 'optional') &&
+    !facts.paths.some(one => folderOf(one) === folder && MANIFEST.test(nameOf(one)))
+  )
 }

@@ -33,7 +33,8 @@ const ASIDE_WORDS = words(
 /** The scope of one path. The name is nearer to the file than its folders, an example is an example for all that. */
 export function scopeOf(path: string): Scope {
   const parts = path.toLowerCase().split('/')
-  const folders = parts.slice(0, -1)
+  // `.examples` and `_docs` are what they are without the mark that hides them or sorts them first.
+  const folders = parts.slice(0, -1).map(folder => folder.replace(/^\.(?!devcontainer$)|^_(?!_)/, ''))
   if (folders.some(folder => ASIDE_FOLDERS.has(folder) || /^(example|sample|demo)s?[-_]/.test(folder)))
     return 'aside'
   // Java keeps program and tests side by side in src/main and src/test.

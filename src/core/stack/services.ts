@@ -16,6 +16,7 @@ import { defaultSignals } from './signals-defaults.ts'
 import { envSignals } from './signals-env.ts'
 import { frameworkSignals } from './signals-frameworks.ts'
 import { ormSignals } from './signals-orms.ts'
+import { railsSignals } from './signals-rails.ts'
 import { readSignals } from './signals-reads.ts'
 import { settingSignals } from './signals-settings.ts'
 import { DATABASES, RELATIONAL, serviceKey } from './store-names.ts'
@@ -42,6 +43,7 @@ export function findServices(facts: RepoFacts): Service[] {
   const signals = [
     ...composeSignals(facts),
     ...frameworkSignals(facts),
+    ...railsSignals(facts),
     ...ormSignals(facts),
     ...commandSignals(facts),
     ...envSignals(facts),

@@ -1,7 +1,7 @@
 // Signals of env examples and committed .env files: addresses of servers, and keys that choose one of several.
 // A key of a real .env file says that a server is addressed, never where: its value is not known here.
-import { findComposeProjects, type RankedProject } from './compose-standing.ts'
-import { type EnvEntry, type EnvFile, folderOf, isSecretKey, nameOf, type RepoFacts } from './facts.ts'
+import { findComposeProjects, isOfAnotherStack } from './compose-standing.ts'
+import { type EnvEntry, type EnvFile, isSecretKey, type RepoFacts } from './facts.ts'
 import type { ImageIdentity } from './images.ts'
 import { scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
@@ -28,21 +28,6 @@ export function envSignals(facts: RepoFacts): Signal[] {
     const scope = scopeOf(file.path.replace(/[.\-_](example|sample|template|dist|defaults?)/gi, ''))
     return scope === 'neutral' || scope === 'development' ? signalsOfEntries(facts, file, 'run') : []
   })
-}
-
-const MANIFEST =
-  /^(package\.json|composer\.json|Gemfile|go\.mod|Cargo\.toml|pyproject\.toml|requirements\.txt|Pipfile|manage\.py|mix\.exs|pom\.xml|build\.gradle(\.kts)?|build\.sbt|deno\.jsonc?|.*\.[cf]sproj)$/
-
-/** A folder that holds a way to deploy, and no program: its variables are for that. */
-function isOfAnotherStack(facts: RepoFacts, path: string, projects: readonly RankedProject[]): boolean {
-  const folder = folderOf(path)
-  const beside = projects.filter(project => folderOf(project.file) === folder)
-  return (
-    folder !== '' &&
-    beside.length > 0 &&
-    beside.every(project => project.standing === 'optional') &&
-    !facts.paths.some(one => folderOf(one) === folder && MANIFEST.test(nameOf(one)))
-  )
 }
 
 /** Signals of keys and values wherever they stand; `chosen` is what a choice among them is worth. */

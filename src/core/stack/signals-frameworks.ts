@@ -1,13 +1,12 @@
 // Signals of a framework's own configuration, which decides what an app cannot start without:
-// Rails, Laravel, Django, Phoenix, Spring. The configuration of ORMs is in core/stack/signals-orms.ts.
-import { plainPath } from './copied.ts'
-import { asRecord, type FactFile, filesMatching, findLine, lineAt, type RepoFacts, valueAt } from './facts.ts'
+// Laravel, Django, Phoenix, Spring. Rails is in core/stack/signals-rails.ts, ORMs in core/stack/signals-orms.ts.
+import { asRecord, type FactFile, filesMatching, lineAt, type RepoFacts, valueAt } from './facts.ts'
 import { scopeOf } from './scope.ts'
 import { type Signal, type SignalWeight, signalAt } from './signals.ts'
 import { storeByWord } from './store-names.ts'
 
 export function frameworkSignals(facts: RepoFacts): Signal[] {
-  return [...rails(facts), ...laravel(facts), ...django(facts), ...phoenix(facts), ...spring(facts)]
+  return [...laravel(facts), ...django(facts), ...phoenix(facts), ...spring(facts)]
 }
 
 /** A signal for a word that names a server, at the place where it stands. */
@@ -29,69 +28,6 @@ export function wordSignal(
 export function isOwnFile(path: string): boolean {
   const scope = scopeOf(path)
   return scope === 'neutral' || scope === 'development'
-}
-
-function rails(facts: RepoFacts): Signal[] {
-  const signals: Signal[] = []
-  const configs = filesMatching(facts, /(^|\/)config\/database[\w.-]*$/).filter(
-    file => !/(^|\/)(spec|test)s?\//.test(file.path),
-  )
-  const written = configs.filter(file => /database\.ya?ml$/.test(file.path))
-  const chosen =
-    written.length > 0 ? written : configs.filter(file => /database\.ya?ml$/.test(plainPath(file.path)))
-  const adapters = (chosen.length > 0 ? chosen : configs).flatMap(file => {
-    const section = /^development:[^\n]*\n((?:[ \t#].*\n|\n)*)/m.exec(`${file.text}\n`)
-    const inSection = section === null ? undefined : adapterIn(section[1] as string)
-    const start = section === null || inSection === undefined ? 0 : section.index
-    const match = inSection ?? adapterIn(file.text)
-    return match === undefined
-      ? []
-      : [{ file, word: match, line: lineAt(file.text, file.text.indexOf('adapter', start)) }]
-  })
-  const isChoice = new Set(adapters.map(entry => storeByWord(entry.word)?.kind)).size > 1
-  for (const { file, word, line } of adapters)
-    signals.push(
-      ...wordSignal(facts, file, line, word, `${file.path} uses ${word}`, isChoice ? 'named' : 'run'),
-    )
-  for (const file of filesMatching(facts, /(^|\/)config\/mongoid\.ya?ml(\.\w+)?$/))
-    signals.push(
-      ...wordSignal(facts, file, findLine(file, 'development') ?? 1, 'mongodb', 'Mongoid is configured'),
-    )
-  for (const file of filesMatching(facts, /(^|\/)config\/cable\.ya?ml(\.\w+)?$/)) {
-    const section = /^development:[^\n]*\n((?:[ \t].*\n|\n)*)/m.exec(`${file.text}\n`)
-    const body = section?.[1] ?? ''
-    if (section !== null && /adapter:\s*["']?redis/.test(body))
-      signals.push(
-        ...wordSignal(
-          facts,
-          file,
-          lineAt(file.text, section.index),
-          'redis',
-          'Action Cable uses it in development',
-          'named',
-        ),
-      )
-  }
-  for (const file of filesMatching(facts, /(^|\/)config\/environments\/development\.rb$/))
-    for (const match of file.text.matchAll(/^\s*config\.(?:cache_store|session_store)\s*=?\s*:?(\w+)/gm))
-      signals.push(
-        ...wordSignal(
-          facts,
-          file,
-          lineAt(file.text, match.index),
-          match[1] as string,
-          'the cache store of development',
-          'named',
-        ),
-      )
-  return signals
-}
-
-/** The last adapter that is named wins: in `ENV.fetch("DB", "postgresql")` it is the default. */
-function adapterIn(text: string): string | undefined {
-  const line = /^\s*adapter:\s*(.+)$/m.exec(text)?.[1]
-  const words = line?.match(/postgresql|postgis|mysql2|trilogy|sqlite3|sqlserver|oracle_enhanced/g)
-  return words?.at(-1)
 }
 
 function laravel(facts: RepoFacts): Signal[] {
