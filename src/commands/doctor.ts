@@ -1,7 +1,6 @@
 // `penv doctor`: what this repository is made of, what can be isolated, and what stands in the way. Read-only.
 // Exit 1 when something fails.
 
-import { basename } from 'node:path'
 import type { Answer, Context } from '../context.ts'
 import { describeDiagnosis, type RevisionSummary } from '../core/doctor/doctor-report.ts'
 import type { Finding } from '../core/doctor/finding.ts'
@@ -10,15 +9,16 @@ import { judgeStack, judgeWiring } from '../core/doctor/judge-repository.ts'
 import { judgeScripts } from '../core/doctor/judge-scripts.ts'
 import { judgeState } from '../core/doctor/judge-state.ts'
 import { recordsOf } from '../core/ledger.ts'
+import { quoteForShell } from '../core/shell-words.ts'
 import type { RepoFacts } from '../core/stack/facts.ts'
-import { describeStack } from '../core/stack.ts'
+import { describeStack, type Stack } from '../core/stack.ts'
 import { planWiring } from '../core/wiring.ts'
 import { PenvError } from '../errors.ts'
-import { lookForWorktree } from '../host/environments.ts'
+import { findEnvironmentOfPlace, lookForWorktree } from '../host/environments.ts'
 import { findGitAnswer, locatePlace, type Place } from '../host/git.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import { readRevisionSummaries } from '../host/ledger-revisions.ts'
-import { readMarker } from '../host/marker.ts'
+import { findRealPath } from '../host/paths.ts'
 import { readRepoFacts } from '../host/repo-facts.ts'
 import { withoutDeadRun } from '../host/runs.ts'
 import { readScriptFacts } from '../host/script-facts.ts'
@@ -27,35 +27,45 @@ import { readWiringFacts } from '../host/wiring-files.ts'
 
 export async function doctor(context: Context): Promise<Answer> {
   const { findings: gitFindings, place } = judgePlace(context)
-  const root = place?.kind === 'outside' || place === undefined ? undefined : place.root
-  const facts =
-    root === undefined
-      ? undefined
-      : await readRepoFacts(root, async args => findGitAnswer(args, root, context.env))
-  const stack = facts === undefined ? undefined : describeStack(facts)
+  const root = place?.kind === 'outside' ? undefined : place?.root
   const state = await examineState(context)
+  // What keeps the ledger from being read is said once.
+  const here = await judgeHere(context, place)
+  const repository = root === undefined ? undefined : await examineRepository(context, root)
   const findings = [
     ...gitFindings,
     ...state.findings,
-    ...judgeShell(context.env.PENV_ID, place?.kind === 'worktree' ? readMarker(place.gitDir)?.id : undefined),
-    ...(root === undefined || facts === undefined ? [] : judgeScriptsOf(context, root, facts)),
-    ...(stack === undefined ? [] : judgeStack(stack)),
-    ...(root === undefined
-      ? []
-      : judgeWiring(planWiring(readWiringFacts(root, context.env.PATH ?? ''), { agents: 'auto' }))),
+    ...here.filter(({ message }) => !state.findings.some(finding => finding.message === message)),
+    ...(repository?.findings ?? []),
   ]
   const hasFailed = findings.some(({ verdict }) => verdict === 'fail')
-  const surroundings = { place: place?.kind, project: basename(root ?? '') }
+  const { revisions } = state
+  const stack = repository?.stack
+  const surroundings = { place: place?.kind, root: root ?? '' }
   return {
-    json: {
-      ok: !hasFailed,
-      place: place?.kind ?? null,
-      findings,
-      revisions: state.revisions,
-      stack: stack ?? null,
-    },
-    text: describeDiagnosis({ ...state, surroundings, stack, findings }, context.flags.verbose),
+    json: { ok: !hasFailed, place: place?.kind ?? null, findings, revisions, stack: stack ?? null },
+    text: describeDiagnosis({ surroundings, stack, findings, revisions }, context.flags.verbose),
     exit: hasFailed ? 1 : 0,
+  }
+}
+
+async function examineRepository(
+  context: Context,
+  root: string,
+): Promise<{ findings: Finding[]; stack: Stack }> {
+  const facts = await readRepoFacts(root, async args => findGitAnswer(args, root, context.env))
+  const stack = describeStack(facts)
+  const findings = [
+    ...judgeScriptsOf(context, root, facts),
+    ...judgeStack(stack),
+    ...judgeWiring(planWiring(readWiringFacts(root, context.env.PATH ?? ''), { agents: 'auto' })),
+  ]
+  if (findRealPath(context.cwd) === root) return { findings, stack }
+  // What mends a file is written for the root; from below it, it has to go there first.
+  const there = `cd ${quoteForShell(root)} && `
+  return {
+    findings: findings.map(one => (one.run === undefined ? one : { ...one, run: there + one.run })),
+    stack,
   }
 }
 
@@ -91,6 +101,18 @@ async function examineState(
     findings.push(failureOf(error, 'state'))
   }
   return { findings, revisions: findRevisions(context) }
+}
+
+/** Whose environment this directory and this shell are: a copied folder and a broken marker are found here. */
+async function judgeHere(context: Context, place: Place | undefined): Promise<Finding[]> {
+  const sourced = context.env.PENV_ID
+  if (place?.kind !== 'worktree') return judgeShell(sourced, undefined)
+  try {
+    const found = await findEnvironmentOfPlace(context)
+    return judgeShell(sourced, found.kind === 'environment' ? found.id : undefined)
+  } catch (error) {
+    return [failureOf(error, 'environment')]
+  }
 }
 
 /** An error of penv as a finding: its hint is a command where it names one. */

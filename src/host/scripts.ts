@@ -8,6 +8,7 @@ import { parseShebang } from '../core/script-env.ts'
 import type { ScriptEnd } from '../core/script-failure.ts'
 import { findScriptFlaw, KEEP_LF, SCRIPT_FLAWS } from '../core/script-flaw.ts'
 import { PenvError } from '../errors.ts'
+import type { Interrupts } from './interrupts.ts'
 import { endGroup } from './process-group.ts'
 import { readStartTime } from './processes.ts'
 
@@ -30,36 +31,6 @@ export interface ScriptCall {
   timeoutMs: number | undefined
   interrupts: Interrupts
   onOutput: (bytes: Uint8Array) => void
-}
-
-/** Signals that ask penv to stop; the first one decides its exit code. */
-export interface Interrupts {
-  first: () => NodeJS.Signals | undefined
-  /** Calls back at each further signal too; returns how to stop listening. */
-  listen: (onSignal: (signal: NodeJS.Signals) => void) => () => void
-  stop: () => void
-}
-
-const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-export function listenForInterrupts(): Interrupts {
-  let first: NodeJS.Signals | undefined
-  const listeners = new Set<(signal: NodeJS.Signals) => void>()
-  const receive = (signal: NodeJS.Signals) => {
-    first ??= signal
-    for (const listener of listeners) listener(signal)
-  }
-  for (const signal of STOP_SIGNALS) process.on(signal, receive)
-  return {
-    first: () => first,
-    listen: onSignal => {
-      listeners.add(onSignal)
-      return () => listeners.delete(onSignal)
-    },
-    stop: () => {
-      for (const signal of STOP_SIGNALS) process.off(signal, receive)
-    },
-  }
 }
 
 export async function runScript(call: ScriptCall): Promise<ScriptEnd> {

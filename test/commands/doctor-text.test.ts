@@ -142,7 +142,7 @@ describe('the last line of doctor', () => {
     expect(nextOf(await textOf(box))).toBe('To look again when this is mended, run: penv doctor')
     writeFileSync(provision, '#!/bin/sh\nset -eu\nport=$(penv get port web)\npenv env "PORT=$port"\n')
     expect(await step(box.main)).toMatch(/^git add \.preview/)
-    expect(await step(box.main)).toBe('git worktree add ../shop-second -b second')
+    expect(await step(box.main)).toBe(`git worktree add ${box.main}-second -b second`)
     expect(await step(join(box.root, 'shop-second'))).toBe('penv up && penv verify')
     expect(Object.values(box.ledger().environments)).toMatchObject([{ state: 'ready' }])
   })

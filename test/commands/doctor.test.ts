@@ -2,10 +2,10 @@
 // of scripts, of wiring and of hostile repositories is held beside this file; what it finds, in test/core.
 
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { diagnose, failuresOf, GOOD_SCRIPTS, readDiagnosis } from '../support/doctor.ts'
+import { diagnose, failuresOf, follow, GOOD_SCRIPTS, readDiagnosis } from '../support/doctor.ts'
 import { look } from '../support/look.ts'
 import { makeSandbox, PROGRAM, type Sandbox } from '../support/sandbox.ts'
 
@@ -131,6 +131,30 @@ describe('penv doctor', () => {
       { cwd: gone, env: box.env, encoding: 'utf8' },
     )
     expect(failuresOf(readDiagnosis({ exit: status ?? -1, stdout }))).toMatchObject([{ area: 'git' }])
+  })
+
+  it('fails in a folder that is a copy of a worktree, and where the marker is broken', async () => {
+    const box = makeSandbox()
+    const tree = box.worktree('login')
+    await box.penv(tree, ['get', 'port', 'web'])
+    const copy = join(box.root, 'copy')
+    cpSync(tree, copy, { recursive: true })
+    expect(failuresOf(await diagnose(box, copy))).toMatchObject([
+      { area: 'environment', code: 'COPIED_WORKTREE' },
+    ])
+    rmSync(copy, { recursive: true })
+    writeFileSync(join(box.main, '.git', 'worktrees', 'login', 'penv'), 'x')
+    expect(failuresOf(await diagnose(box, tree))).toMatchObject([{ area: 'environment' }])
+  })
+
+  it('gives commands that work from a directory below the root', async () => {
+    const box = makeSandbox()
+    box.write(box.main, { '.env.preview': 'A=1\n', 'src/deep/x': '' })
+    box.scripts(GOOD_SCRIPTS)
+    const below = join(box.main, 'src', 'deep')
+    const [failure] = failuresOf(await diagnose(box, below))
+    follow(box, failure, below)
+    expect((await diagnose(box, below)).ok).toBe(true)
   })
 
   it.each<[string, string[]]>([

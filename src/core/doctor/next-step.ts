@@ -4,8 +4,8 @@ import type { Finding } from './finding.ts'
 
 export interface Surroundings {
   place: 'main' | 'worktree' | 'outside' | undefined
-  /** Name of the root's directory. */
-  project: string
+  /** Empty outside of a repository. */
+  root: string
 }
 
 /** What comes before anything else can be tried, in this order. */
@@ -14,7 +14,7 @@ const FIRST_STEPS: Readonly<Record<string, string>> = {
   NOT_COMMITTED: 'give the scripts to new worktrees',
 }
 
-export function composeNextStep({ place, project }: Surroundings, findings: readonly Finding[]): string {
+export function composeNextStep({ place, root }: Surroundings, findings: readonly Finding[]): string {
   const failed = findings.filter(({ verdict }) => verdict === 'fail')
   const mendable = failed.find(({ run }) => run !== undefined)
   if (mendable !== undefined) return `To mend what fails first, run: ${mendable.run}`
@@ -25,6 +25,6 @@ export function composeNextStep({ place, project }: Surroundings, findings: read
   }
   if (place === 'worktree') return 'To bring this environment up, run: penv up && penv verify'
   if (place === 'main')
-    return `To work isolated, run: git worktree add ${quoteForShell(`../${project}-second`)} -b second`
+    return `To work isolated, run: git worktree add ${quoteForShell(`${root}-second`)} -b second`
   return 'To look at a repository, run: cd <its directory> && penv doctor'
 }
