@@ -103,15 +103,27 @@ install_s3rver() {
   ln -sf "$dir/s3rver-$version/node_modules/.bin/s3rver" "$dir/bin/s3rver"
 }
 
-# What the package managers of the end-to-end fixtures need, into a cache of theirs that the stories use offline.
+install_pnpm() {
+  version=10.34.9
+  [ ! -x "$dir/pnpm-$version/node_modules/.bin/pnpm" ] || return 0
+  mkdir -p "$dir/pnpm-$version"
+  npm install --prefix "$dir/pnpm-$version" --ignore-scripts --no-audit --no-fund "pnpm@$version" >&2
+  ln -sf "$dir/pnpm-$version/node_modules/.bin/pnpm" "$dir/bin/pnpm"
+}
+
+# What the package managers of the end-to-end fixtures need, into caches of theirs that the stories use offline.
 fetch_npm_packages() {
-  for lock in "$(dirname "$0")"/fixtures/e2e/*/package-lock.json; do
-    [ -e "$lock" ] || continue
-    fixture=${lock%/*} kept=$dir/e2e/locks/$(basename "${lock%/*}")
-    ! cmp -s "$lock" "$kept/package-lock.json" || continue
+  for lock in "$(dirname "$0")"/fixtures/e2e/*/package-lock.json "$(dirname "$0")"/fixtures/e2e/*/pnpm-lock.yaml; do
+    fixture=${lock%/*} name=${lock##*/}
+    kept=$dir/e2e/locks/${fixture##*/}
+    ! cmp -s "$lock" "$kept/$name" || continue
     rm -rf "$work/fixture" && cp -R "$fixture" "$work/fixture"
-    npm ci --prefix "$work/fixture" --cache "$dir/e2e/npm" --ignore-scripts --no-audit --no-fund >&2
-    mkdir -p "$kept" && cp "$lock" "$kept/package-lock.json"
+    if [ "$name" = package-lock.json ]; then
+      npm ci --prefix "$work/fixture" --cache "$dir/e2e/npm" --ignore-scripts --no-audit --no-fund >&2
+    else
+      "$dir/bin/pnpm" install --dir "$work/fixture" --store-dir "$dir/e2e/pnpm" --frozen-lockfile --ignore-scripts >&2
+    fi
+    mkdir -p "$kept" && cp "$lock" "$kept/$name"
   done
 }
 
@@ -177,6 +189,7 @@ command -v aws >/dev/null || install_packages awscli
 install_mongosh
 install_ferretdb
 install_s3rver
+install_pnpm
 fetch_npm_packages
 python3 -c 'import ensurepip, pip' 2>/dev/null || install_packages python3 python3-venv python3-pip
 fetch_wheels

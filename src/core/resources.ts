@@ -14,16 +14,24 @@ const HOST_PART =
   /(?:^|_|(?<=^(?:PG|MYSQL|REDIS|MONGO)))(HOST|HOSTNAME|ADDR|ADDRESS|LISTEN|BIND|SERVER|PORT)$/i
 const SLICE_PART =
   /(?:^|_|(?<=^(?:PG|MYSQL|REDIS|MONGO)))(DB|DATABASE|DBNAME|DB_NAME|DATABASE_NAME|NAMESPACE|INDEX|PREFIX|BUCKET|VHOST|SCHEMA|TOPIC|QUEUE|KEYSPACE|DB_INDEX)$/i
+// A port beside such a name is that of the server; beside another it may be the app's own.
+const SERVER_GROUP =
+  /(^|_)(DB|DATABASE|SQL|PG|POSTGRES(QL)?|MYSQL|MARIADB|MONGO(DB)?|REDIS|VALKEY|CLICKHOUSE)$/i
 const PORT_PART = /(?:^|_|^(?:PG|MYSQL|REDIS|MONGO))PORT$/i
 const LOCATION_PART = /(^|_)(URL|URI|DSN|ENDPOINT|BROKERS|SERVERS|CONNECTION|CONNECTION_STRING)$/i
+// Which one of several is chosen: Laravel's DB_CONNECTION=mysql.
+const CHOICE = /(^|_)CONNECTION$/i
 const FILE_URL = /^(file|sqlite3?):/i
 // Below the checkout, so that each has its own. Three slashes mean relative to some readers and absolute to others.
 const OWN_FILE_URL = /^(file:(?!\/)|sqlite3?:(\/\/)?(?!\/))(?!\.\.\/)/i
 const URL_SHAPE = /^[a-z][a-z0-9+.-]*:\/\//i
 
+// Who may call, rather than what is called.
+const CALLERS = /(^|_)(CORS\w*|ORIGINS?|ALLOW(ED)?_\w+|TRUSTED_\w+)$/i
+
 /** Whether this variable names a resource by its key or the shape of its value. */
 export function namesResource(key: string, value: string): boolean {
-  if (value === '') return false
+  if (value === '' || CALLERS.test(key) || (CHOICE.test(key) && /^[\w-]+$/.test(value))) return false
   if (FILE_URL.test(value)) return true
   if (URL_SHAPE.test(value)) return !isElsewhere(value)
   return HOST_PART.test(key) || SLICE_PART.test(key) || LOCATION_PART.test(key)
@@ -53,7 +61,8 @@ function groupsOf(key: string): string[] {
 /**
  * Resources of the main checkout that this environment does not keep apart.
  * Host and port may be the same where the database, index or prefix of the same group differs: that is how a
- * shared server is used.
+ * shared server is used. The database may have the same name where the port of its group differs: then the server is
+ * another.
  * @param allowed keys that the repository lists in `.preview/shared`
  */
 export function findSharedResources(
@@ -62,16 +71,20 @@ export function findSharedResources(
   allowed: ReadonlySet<string>,
 ): SharedResource[] {
   const separated = new Set<string>()
+  const moved = new Set<string>()
   for (const [key, { value }] of main) {
     const ours = own.get(key)
-    if (SLICE_PART.test(key) && ours !== undefined && ours !== value)
-      for (const group of groupsOf(key)) separated.add(group)
+    if (ours === undefined || ours === value) continue
+    const differing = SLICE_PART.test(key) ? separated : PORT_PART.test(key) ? moved : undefined
+    for (const group of groupsOf(key)) differing?.add(group)
   }
   const shared: SharedResource[] = []
   for (const [key, { value, file }] of main) {
     if (allowed.has(key) || key.startsWith('PENV_') || !namesResource(key, value)) continue
     if (OWN_FILE_URL.test(value)) continue
     if (HOST_PART.test(key) && groupsOf(key).some(group => separated.has(group))) continue
+    if (SLICE_PART.test(key) && groupsOf(key).some(group => moved.has(group) && SERVER_GROUP.test(group)))
+      continue
     // A host alone says nothing: the port or the database beside it decides.
     if (HOST_PART.test(key) && !PORT_PART.test(key) && isLocalHost(value)) continue
     const ours = own.get(key)

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -54,6 +54,12 @@ it('packs all that an installed penv needs, and the bundle runs without node_mod
   expect(call('destroy')).toMatch(/is destroyed/)
 })
 
-it('records no download addresses in the lock file', () => {
-  expect(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).not.toMatch(/"resolved": "http/)
+it('records no download addresses in its lock file, nor in those of the end-to-end fixtures', () => {
+  const fixtures = join(ROOT, 'test', 'fixtures', 'e2e')
+  const locks = readdirSync(fixtures)
+    .flatMap(name => ['package-lock.json', 'pnpm-lock.yaml'].map(lock => join(fixtures, name, lock)))
+    .filter(path => existsSync(path))
+  expect(locks.length).toBeGreaterThan(0)
+  for (const path of [join(ROOT, 'package-lock.json'), ...locks])
+    expect(readFileSync(path, 'utf8'), path).not.toMatch(/"resolved": "http|tarball:/)
 })

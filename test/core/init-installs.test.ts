@@ -101,7 +101,7 @@ describe('a new worktree', () => {
         'package-lock.json': '{}',
         'scripts/migrate.js': 'connect(process.env.DATABASE_URL)\n',
       },
-      ['npm ci', 'exec npm run migrate'],
+      ['exec npm ci', 'exec npm run migrate'],
     ],
     [
       'gets the packages of Node for a command of a Makefile',
@@ -112,7 +112,7 @@ describe('a new worktree', () => {
         'migrations/20250101000000_a.js': '',
         Makefile: 'migrate:\n\tnpx knex migrate:latest\n',
       },
-      ['npm ci', 'exec make migrate'],
+      ['exec npm ci', 'exec make migrate'],
     ],
   ]
 

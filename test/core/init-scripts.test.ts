@@ -285,7 +285,7 @@ describe('composeInitScripts', () => {
       ...prisma,
       'compose.yaml': compose(db),
     })
-    expect(provision(scripts).log).toEqual(expect.arrayContaining(['npm ci', 'exec npm run db:migrate']))
+    expect(provision(scripts).log).toEqual(expect.arrayContaining(['exec npm ci', 'exec npm run db:migrate']))
     expect(provision(scripts, { PENV_NO_MIGRATE: '1' }).log.join()).not.toContain('migrate')
   })
 
@@ -366,7 +366,7 @@ describe('composeInitScripts', () => {
     expect(scripts.files.has('bootstrap.sh')).toBe(false)
     const folders = { 'a/package.json': '{}', 'b/package.json': '{}' }
     const { log } = provision(scripts, {}, folders)
-    expect(log.filter(line => line.startsWith('exec '))).toHaveLength(2)
+    expect(log.filter(line => /^exec .*migrate/.test(line))).toHaveLength(2)
   })
 
   it('never calls a command that drops first', async () => {
@@ -542,6 +542,43 @@ describe('composeInitScripts', () => {
       expect(env.has(key), key).toBe(false)
   })
 
+  it.each(['shared', 'own'] as const)(
+    'asks about a resource that verify would stop at, with compose %s',
+    async mode => {
+      const files = {
+        ...web,
+        'compose.yaml': compose(db),
+        '.env.example':
+          'PORT=3000\nDATABASE_URL=postgres://localhost/a\nPAYMENTS_URL=http://localhost:9999\nORDERS_BUCKET=shop\n',
+      }
+      const { questions } = await init(files, { compose: mode })
+      expect(questions.filter(text => /ORDERS_BUCKET, PAYMENTS_URL|PAYMENTS_URL/.test(text))).toHaveLength(1)
+    },
+  )
+
+  it('builds a template with all that the commands have in provision.sh', async () => {
+    const scripts = await init({
+      ...prisma,
+      'package.json': manifest({ dev: 'next dev' }),
+      'compose.yaml': compose(db, service('cache', 'redis:7')),
+      '.env.example':
+        'DATABASE_URL=postgres://app:app@localhost:5433/app\nREDIS_URL=redis://localhost:6379\nSESSION_SECRET=\nNONE=\nPORT=3000\n',
+    })
+    const text = scripts.files
+      .get('bootstrap.sh')
+      ?.replace('npx prisma migrate deploy', 'env >"$PENV_DATA/seen"')
+    const files = new Map([...scripts.files, ['bootstrap.sh', `${text}\ncat "$PENV_DATA/seen"\n`]])
+    const box = makeStubBox(files, undefined, { '.env': "SESSION_SECRET='of main'\n" })
+    const { stdout } = box.run('bootstrap.sh', ['build'], { PENV_TEMPLATE: 'penv_tpl_1' })
+    box.remove()
+    const seen = stdout.split('\n')
+    expect(seen).toContain('DATABASE_URL=postgres://u:p@localhost/penv_tpl_1')
+    expect(seen).toContain('REDIS_URL=redis://u:p@localhost/3')
+    expect(seen).toContain('SESSION_SECRET=of main')
+    expect(seen.some(line => line.startsWith('PORT='))).toBe(true)
+    expect(seen.some(line => line.startsWith('NONE='))).toBe(false)
+  })
+
   it('leaves to git the settings of a file that git has', async () => {
     const files = { ...web, '.env.development': 'LOG_LEVEL=debug\nPORT=3000\n' }
     const facts = await factsOf(files, Object.keys(files))
@@ -557,11 +594,11 @@ describe('composeInitScripts', () => {
     async (_name, lock, install, whole) => {
       const scripts = await init({ ...web, ...prisma, 'compose.yaml': compose(db), [lock]: '{}' })
       const cloned = { PENV_TEMPLATE_FRESH: '1', postgres_cloned: '1' }
-      expect(provision(scripts, cloned).log).toContain(install)
-      expect(provision(scripts, cloned, { 'node_modules/half/of.js': '' }).log).toContain(install)
-      expect(provision(scripts, cloned, { [whole]: '' }).log).not.toContain(install)
+      expect(provision(scripts, cloned).log).toContain(`exec ${install}`)
+      expect(provision(scripts, cloned, { 'node_modules/half/of.js': '' }).log).toContain(`exec ${install}`)
+      expect(provision(scripts, cloned, { [whole]: '' }).log).not.toContain(`exec ${install}`)
       const plain = await init({ ...web, [lock]: '{}' })
-      expect(provision(plain).log).toContain(install)
+      expect(provision(plain).log).toContain(`exec ${install}`)
     },
   )
 

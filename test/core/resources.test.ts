@@ -38,6 +38,7 @@ describe('a variable names a resource', () => {
     ['PGPORT', '5432'],
     ['REDISHOST', 'localhost'],
     ['BROKERS', 'a:9092,b:9092'],
+    ['AZURE_CONNECTION', 'Endpoint=sb://a/;Key=b'],
     ['LISTEN_ADDR', ':8080'],
     ['HTTP_LISTEN', '127.0.0.1:8080'],
   ])('%s=%s', (key, value) => {
@@ -53,6 +54,9 @@ describe('a variable names a resource', () => {
     ['SENTRY_DSN', 'https://key@o1.ingest.sentry.io/2'],
     ['SUPPORT', 'yes'],
     ['REPORT', 'weekly'],
+    ['CORS_ORIGIN', 'http://localhost:5173'],
+    ['ALLOWED_ORIGINS', 'http://localhost:3000,http://localhost:5173'],
+    ['DB_CONNECTION', 'mysql'],
   ])('but not %s=%s', (key, value) => {
     expect(namesResource(key, value)).toBe(false)
   })
@@ -133,6 +137,13 @@ describe('an environment shares with the main checkout', () => {
     ['nothing with localhost alone', { APP_HOST: 'localhost' }, { APP_HOST: 'localhost' }, []],
   ])('%s', (_, main, own, expected) => {
     expect(shared(main, own)).toEqual(expected)
+  })
+
+  it('nothing of a server of its own, although the database has the same name there', () => {
+    const main = { DB_HOST: 'localhost', DB_PORT: '5432', DB_NAME: 'shop' }
+    expect(shared(main, { ...main, DB_PORT: '20411' })).toEqual([])
+    const app = { APP_HOST: 'localhost', APP_PORT: '3000', APP_DB: 'shop' }
+    expect(shared(app, { ...app, APP_PORT: '20411' })).toEqual(['APP_DB equal'])
   })
 
   it('nothing that the repository lists as shared', () => {

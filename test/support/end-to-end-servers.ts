@@ -1,5 +1,6 @@
 // The servers of the end-to-end fixtures: real ones, each with the account of the fixture's compose file, and ways to
 // ask a database without the app.
+import { resolve } from 'node:path'
 import { missingMongodb, mongosh, startMongodb } from '../servers/mongodb-server.ts'
 import { query as askMysql, missingMysql, startMysql } from '../servers/mysql-server.ts'
 import { missingPostgres, query, startPostgres } from '../servers/postgres-server.ts'
@@ -133,5 +134,17 @@ console.log((${query}).join('\\n'))
 await client.close()`,
       tree,
       variables[key] ?? '',
+    ])
+}
+
+/** Asks the database in a file; a path that is not absolute is one in the checkout. */
+export function askSqlite(key: string) {
+  return (variables: Variables, tree: string, sql: string): Promise<string> =>
+    runClient('sqlite3', [
+      '-batch',
+      '-cmd',
+      '.timeout 5000',
+      resolve(tree, (variables[key] ?? '').replace(/^file:/, '')),
+      sql,
     ])
 }

@@ -115,6 +115,7 @@ export function cloneFixture(fixture: Fixture, ports: Ports): Clone {
     GOFLAGS: '-modcacherw',
     GOTOOLCHAIN: 'local',
     npm_config_cache: join(PACKAGES, 'npm'),
+    npm_config_store_dir: join(PACKAGES, 'pnpm'),
     npm_config_offline: 'true',
     npm_config_update_notifier: 'false',
     npm_config_audit: 'false',

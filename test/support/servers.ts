@@ -118,7 +118,8 @@ export async function waitFor<T>(
 
 /** A directory below the system's temporary one that the server's user owns. Short, for Unix sockets. */
 export function serverDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'penv-srv-'))
+  const root = process.env.PENV_TEST_SERVER_ROOT
+  const directory = mkdtempSync(root === undefined ? join(tmpdir(), 'penv-srv-') : join(root, 's-'))
   if (isRoot()) chownSync(directory, NOBODY, NOBODY)
   directories.add(directory)
   return directory

@@ -26,7 +26,7 @@ export function migrateBlock(
 
 /** Before the migrations and apart from them: a clone of a template needs the programs, too. */
 export function installBlock(stack: Stack, steps: readonly Step[]): string[] {
-  const lines = installLines(stack, steps)
+  const lines = installLines(stack, steps, true)
   return lines.length === 0 ? [] : ['# A new worktree has none of what git does not track.', ...lines]
 }
 
@@ -58,7 +58,7 @@ export function bootstrapText(stack: Stack, provision: Provision): string {
     },
     slices,
   ).called
-  const calls = [...installLines(stack, steps), ...callLines(stack, steps, false, steps)]
+  const calls = [...installLines(stack, steps, false), ...callLines(stack, steps, false, steps)]
   const template = [
     `${cloned.variable}=$PENV_TEMPLATE`,
     `${cloned.urlVariable}=$(${cloned.kind}_url "$PENV_TEMPLATE")`,

@@ -12,13 +12,18 @@ export function installSources(stack: Stack, steps: readonly Step[]): string[] {
   return environmentsOf(stack, steps).length > 0 ? [VENV] : []
 }
 
-/** Installs what the steps need and a new worktree does not have. Again is quick. */
-export function installLines(stack: Stack, steps: readonly Step[]): string[] {
+/**
+ * Installs what the steps need and a new worktree does not have. Again is quick.
+ * @param inEnvironment whether the variables of .env.preview have to be brought
+ */
+export function installLines(stack: Stack, steps: readonly Step[], inEnvironment: boolean): string[] {
   const managers = [...new Set(steps.flatMap(step => managerOf(stack, step) ?? []))]
   return managers.flatMap(manager => {
     const { name, folder, install, installed } = manager
     if (install === undefined) return []
-    const call = folder === '' ? install : `(cd ${quoteWord(folder)} && ${install})`
+    // At their end these run the repository's own programs, a generator for one, which read what the app reads.
+    const hasHooks = manager.ecosystem === 'node' || manager.ecosystem === 'php'
+    const call = callStep({ folder, command: install }, inEnvironment && hasHooks)
     const environment = environmentOf(manager)
     if (environment !== undefined) return [useLine(environment), call]
     if (installed !== undefined) return [`[ -e ${quoteWord(inFolder(folder, installed))} ] || ${call}`]

@@ -8,7 +8,7 @@ import { type OwnProject, planOwnProject } from './init-compose.ts'
 import { callLines, installLines, installSources } from './init-installs.ts'
 import { ownAddress } from './init-own-address.ts'
 import { addressQuestions, ownValues, reachLines } from './init-own-values.ts'
-import { findPassedKeys } from './init-passed-keys.ts'
+import { findPassedKeys, openKeyQuestions } from './init-passed-keys.ts'
 import { planPorts } from './init-ports.ts'
 import { testQuestions } from './init-shared.ts'
 import { planSlices } from './init-slices.ts'
@@ -72,6 +72,7 @@ export function composeOwnScripts(
     ...testQuestions(slices),
     ...(runsApp ? insideQuestions(stack) : migrationQuestions(stack, migrations)),
     ...missingEnvFiles(compose),
+    ...(runsApp ? [] : openKeyQuestions(sources, new Set([...values.map(([key]) => key), ...passed]))),
   ]
   files.set(
     'provision.sh',
@@ -142,7 +143,7 @@ export function composeOwnScripts(
           ],
           installSources(stack, seeds),
         ),
-        [...installLines(stack, seeds), ...callLines(stack, seeds, true, seeds)],
+        [...installLines(stack, seeds, true), ...callLines(stack, seeds, true, seeds)],
       ),
     )
   if (plan.override !== undefined) files.set('compose.yaml', plan.override)

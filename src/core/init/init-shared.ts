@@ -5,7 +5,7 @@ import type { Stack } from '../stack.ts'
 import { accountsOf, MAIN_FILE, mainReads, serversText } from './init-accounts.ts'
 import { bootstrapText, installBlock, migrateBlock, templateInputs } from './init-bootstrap.ts'
 import { callLines, installLines, installSources } from './init-installs.ts'
-import { findPassedKeys } from './init-passed-keys.ts'
+import { findPassedKeys, openKeyQuestions } from './init-passed-keys.ts'
 import { addressValues, planPorts } from './init-ports.ts'
 import { findSharedKeys } from './init-shared-keys.ts'
 import { ADAPTERS, MAIN, planSlices, type Slice } from './init-slices.ts'
@@ -55,6 +55,7 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
   const cloned = slices.find(slice => slice.isCloneable && isTraced && isAlone(slice, slices))
   const shared = findSharedKeys(stack, slices, sources, new Set(values.map(([key]) => key)))
   const passed = findPassedKeys(stack, sources, new Set([...values.map(([key]) => key), ...shared]))
+  unknown.push(...openKeyQuestions(sources, new Set([...values.map(([key]) => key), ...shared, ...passed])))
   const asksMain = passed.length > 0 && !hasAccounts
   const asking = [...(asksMain ? [MAIN_FILE] : []), ...sourced]
   const installed = [...steps, ...startSteps(stack)]
@@ -129,7 +130,7 @@ export function composeSharedScripts(stack: Stack, sources: InitSources): Map<st
           installSources(stack, seeds),
         ),
         sliceVariables(slices, seeds),
-        [...installLines(stack, seeds), ...callLines(stack, seeds, true, seeds)],
+        [...installLines(stack, seeds, true), ...callLines(stack, seeds, true, seeds)],
       ),
     )
   if (cloned !== undefined) {
