@@ -76,13 +76,9 @@ function build(run: Run): Command {
   add('doctor', '', 'tell what this repository is made of, and what stands in the way')
   add('init', '', 'write .preview/ scripts from what is here, and wire agents and tools')
     .option('--dry-run', 'print a diff and write nothing')
-    .option('--print <file>', 'print one file and write nothing', requireValue)
-    .option(
-      '--compose <mode>',
-      'shared servers, or an own compose project for each environment',
-      requireValue,
-    )
-    .option('--agents <names>', 'auto, none, or names of tools to wire', requireValue)
+    .option('--print <file>', 'print one file and write nothing', requireOnce)
+    .option('--compose <mode>', 'shared servers, or an own compose project for each environment', requireOnce)
+    .option('--agents <names>', 'auto, none, or names of tools to wire', join)
     .option('--uninstall', 'take the wiring out again; scripts stay')
   add('session', '', 'tell an agent about the environment; for hooks')
   return program
@@ -139,6 +135,18 @@ function readFlags(command: Command): Flags {
 function requireValue(value: string): string {
   if (value.startsWith('-')) throw new InvalidArgumentError('A value is missing.')
   return value
+}
+
+/** Of two values that differ nobody knows which one counts. */
+function requireOnce(value: string, previous?: string): string {
+  if (previous !== undefined && previous !== value)
+    throw new InvalidArgumentError(`It is given twice, with ${previous} too.`)
+  return requireValue(value)
+}
+
+/** Given twice is the same as a list of both. */
+function join(value: string, previous?: string): string {
+  return previous === undefined ? requireValue(value) : `${previous},${requireValue(value)}`
 }
 
 function collect(value: string, previous: string[] = []): string[] {

@@ -9,6 +9,7 @@ import { changeRecord, changeRecordOfPlace, removeRecord } from '../host/environ
 import { restoreEnvFile } from '../host/environment-files.ts'
 import { removeEnvironmentFiles } from '../host/environment-removal.ts'
 import { findEnvironmentOfPlace, findWorktreeOf } from '../host/environments.ts'
+import { listenForInterrupts } from '../host/interrupts.ts'
 import { readLedger } from '../host/ledger-files.ts'
 import {
   hasScript,
@@ -20,7 +21,6 @@ import {
   withKeptScript,
 } from '../host/lifecycle.ts'
 import { type Begun, beginRun, type ChangeRecord, endRun, type RunResult } from '../host/runs.ts'
-import { listenForInterrupts } from '../host/scripts.ts'
 import { refuseUncommittedWork, removeWorktree } from '../host/worktree-removal.ts'
 
 export interface DestroyOptions {

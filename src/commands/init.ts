@@ -1,90 +1,105 @@
 // `penv init`: writes `.preview/` scripts from what the repository is made of, and wires agents and tools. Says what
 // it wrote and what is left to a person. Existing scripts are never touched without --force.
 
-import { basename, join } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import type { Answer, Context } from '../context.ts'
+import { composeInitCall, type InitOptions, parseInitOptions } from '../core/init/init-options.ts'
 import {
   findStandingMode,
   type PlannedFile,
+  type PreviewEntries,
   planPreviewFiles,
   requireSameMode,
 } from '../core/init/init-plan.ts'
-import { describeInit } from '../core/init/init-report.ts'
+import { describeInit, describeUninstall } from '../core/init/init-report.ts'
 import { readInitSources } from '../core/init/init-sources.ts'
-import {
-  type ComposeMode,
-  composeInitScripts,
-  findQuestions,
-  type InitScripts,
-} from '../core/init-scripts.ts'
+import { findQuestions } from '../core/init/init-text.ts'
+import { type ComposeMode, composeInitScripts, type InitScripts } from '../core/init-scripts.ts'
 import { describeStack } from '../core/stack.ts'
-import { parseAgents, planWiring, type WiringChange } from '../core/wiring.ts'
+import { composeDiff } from '../core/text-diff.ts'
+import { planWiring, type WiringChange } from '../core/wiring.ts'
 import { PenvError, usageError } from '../errors.ts'
-import { askGit, locatePlace, type Place } from '../host/git.ts'
-import { SCRIPTS_DIRECTORY_NAME } from '../host/paths.ts'
-import { diffTexts, readPreviewFiles, removePreviewFile, writePreviewFile } from '../host/preview-files.ts'
+import { refuseForeignOwner } from '../host/environment-changes.ts'
+import { findGitAnswer, locatePlace, type Place } from '../host/git.ts'
+import { carryOutInit } from '../host/init-changes.ts'
+import { findRealPath, isDirectory, SCRIPTS_DIRECTORY_NAME } from '../host/paths.ts'
+import { isScript, readPreviewFiles } from '../host/preview-files.ts'
 import { readRepoFacts } from '../host/repo-facts.ts'
-import { applyWiringChanges, readWiringFacts } from '../host/wiring-files.ts'
+import { readWiringFacts } from '../host/wiring-files.ts'
 
-export interface InitOptions {
-  dryRun?: boolean
-  print?: string
-  compose?: string
-  agents?: string
-  uninstall?: boolean
+/** What is to become of the checkout. */
+interface Plan {
+  /** Undefined where only wiring is taken out. */
+  scripts: InitScripts | undefined
+  files: readonly PlannedFile[]
+  wiring: readonly WiringChange[]
 }
 
 export async function init(context: Context, options: InitOptions): Promise<Answer> {
-  refuseContradictions(options)
+  const { agents, compose } = parseInitOptions(options)
   const place = requirePlace(context)
   const { root } = place
-  const agents = parseAgents(options.agents ?? 'auto')
-  const asked = parseComposeMode(options.compose)
+  const cwd = findRealPath(context.cwd) ?? context.cwd
   const wiring = planWiring(readWiringFacts(root, context.env.PATH ?? ''), {
     agents,
     project: basename(root),
     ...(options.uninstall ? { uninstall: true } : {}),
   })
-  if (options.uninstall) return finish(context, place, options, undefined, [], wiring)
+  if (options.uninstall) {
+    const plan = { scripts: undefined, files: [], wiring }
+    return finish(context, place, options, plan, changed => {
+      const names = typeof agents === 'string' ? [] : agents
+      const kept = wiring.filter(({ reason }) => reason !== undefined).length
+      const directory = join(root, SCRIPTS_DIRECTORY_NAME)
+      const scripts = isDirectory(directory) ? relative(cwd, directory) : undefined
+      return describeUninstall({ changed, kept, names, scripts })
+    })
+  }
   const existing = readPreviewFiles(root)
-  const { wanted, other } = await composeBothWays(context, root, asked, findStandingMode(existing))
+  const { wanted, other } = await composeBothWays(context, root, compose, existing)
   if (options.print !== undefined) return printOne(wanted, options.print)
   requireSameMode(findStandingMode(existing), wanted.mode, context.flags.force)
   const files = planPreviewFiles(wanted.files, other?.files ?? new Map(), existing, context.flags.force)
-  return finish(context, place, options, wanted, files, wiring)
+  const named = files.map(({ name, action, reason }) => ({
+    path: pathOf(name),
+    action,
+    ...withReason(reason),
+  }))
+  return finish(context, place, options, { scripts: wanted, files, wiring }, wired =>
+    describeInit({
+      servers: wanted,
+      files: named,
+      wired,
+      questions: files.flatMap(questionsOf),
+      isWorktree: place.kind === 'worktree',
+      root,
+      cwd,
+    }),
+  )
 }
 
-/** Options that ask for different answers; which one was meant cannot be known. */
-function refuseContradictions({ print, dryRun, uninstall, compose }: InitOptions): void {
-  const given = [
-    ...(print === undefined ? [] : ['--print']),
-    ...(dryRun ? ['--dry-run'] : []),
-    ...(uninstall ? ['--uninstall'] : []),
-  ]
-  if (print !== undefined && given.length > 1) throw usageError(`${given.join(' and ')} exclude each other`)
-  if (uninstall && compose !== undefined) throw usageError('--uninstall and --compose exclude each other')
-}
-
-/** What is there decides where nobody says otherwise, as long as it still can be. */
+/**
+ * What is there decides where nobody says otherwise. Where init does not know how to write for that way, a person
+ * did, and nothing is added to it.
+ */
 async function composeBothWays(
   context: Context,
   root: string,
   asked: ComposeMode | undefined,
-  standing: ComposeMode | undefined,
+  existing: PreviewEntries,
 ): Promise<{ wanted: InitScripts; other: InitScripts | undefined }> {
-  const facts = await readRepoFacts(root, async args => {
-    const { status, stdout } = askGit(args, root, context.env)
-    return status === 0 ? stdout : undefined
-  })
+  const facts = await readRepoFacts(root, async args => findGitAnswer(args, root, context.env))
   const stack = describeStack(facts)
   const sources = readInitSources(facts)
   const compose = (mode: ComposeMode | undefined) =>
     composeInitScripts(stack, sources, mode === undefined ? {} : { compose: mode })
   const isPossible = (mode: ComposeMode) => mode === 'shared' || sources.compose !== undefined
-  const wanted =
-    asked === undefined && standing !== undefined && isPossible(standing)
-      ? { ...compose(standing), reason: 'the scripts of .preview/ are written for it' }
-      : compose(asked)
+  const standing = asked === undefined ? findStandingMode(existing) : undefined
+  const reason = 'the scripts of .preview/ are written for it'
+  if (standing !== undefined && !isPossible(standing) && !context.flags.force)
+    return { wanted: { mode: standing, reason, files: new Map(), questions: [] }, other: undefined }
+  const isKept = standing !== undefined && isPossible(standing)
+  const wanted = isKept ? { ...compose(standing), reason } : compose(asked)
   const otherMode = wanted.mode === 'own' ? 'shared' : 'own'
   return { wanted, other: isPossible(otherMode) ? compose(otherMode) : undefined }
 }
@@ -100,87 +115,57 @@ function requirePlace(context: Context): Place & { root: string } {
   })
 }
 
-function parseComposeMode(value: string | undefined): ComposeMode | undefined {
-  if (value === undefined || value === 'shared' || value === 'own') return value
-  throw usageError(`"${value}" is not a way to use compose: use shared or own`)
-}
-
 function printOne({ files }: InitScripts, name: string): Answer {
   const text = files.get(name.replace(/^\.preview\//, ''))
-  if (text === undefined)
-    throw usageError(`init writes no file "${name}" here: it would write ${[...files.keys()].join(', ')}`)
-  return { json: { file: name, text }, text }
+  if (text !== undefined) return { json: { file: name, text }, text }
+  const known = files.size === 0 ? 'none at all' : [...files.keys()].join(', ')
+  throw usageError(`init writes no file "${name}" here: it would write ${known}`)
 }
 
-function finish(
+/** Carries the plan out, or with --dry-run says as a diff what would change. */
+async function finish(
   context: Context,
-  place: Place & { root: string },
+  { root }: { root: string },
   options: InitOptions,
-  scripts: InitScripts | undefined,
-  planned: readonly PlannedFile[],
-  wiring: readonly WiringChange[],
-): Answer {
-  const { root } = place
-  const files = planned.map(file => ({ ...file, path: join(SCRIPTS_DIRECTORY_NAME, file.name) }))
-  const outcome = options.dryRun ? wiring : carryOut(root, planned, wiring)
-  const questions = scripts === undefined ? [] : questionsOf(planned)
-  const json = {
-    dryRun: options.dryRun === true,
-    compose: scripts === undefined ? null : { mode: scripts.mode, reason: scripts.reason },
-    files: files.map(({ path, action }) => ({ path, action })),
-    wiring: outcome.map(({ name, path, action, status, reason }) => ({
-      name,
-      path,
-      action,
-      status,
-      ...(reason === undefined ? {} : { reason }),
-    })),
-    questions,
+  { scripts, files, wiring }: Plan,
+  describe: (wired: readonly WiringChange[]) => string,
+): Promise<Answer> {
+  if (!options.dryRun) {
+    refuseForeignOwner(root)
+    await carryOutInit(root, files, wiring, composeInitCall(options, context.flags.force))
   }
-  for (const { name, path, action, status, reason } of outcome)
+  for (const { name, path, action, status, reason } of wiring)
     if (action === 'keep' && reason !== undefined)
       context.note(
         status === 'missing' ? `${name} is not wired: ${reason}` : `${path} was left as it is: ${reason}`,
       )
-  const wired = outcome.filter(({ action }) => action !== 'keep')
-  if (options.dryRun) {
-    const changed = files.filter(({ action }) => action !== 'keep' && action !== 'current')
-    const diffs = [...changed, ...wired].map(({ path, before, after }) =>
-      diffTexts(path, before, after, context.env),
-    )
-    return { json, text: diffs.join('') }
+  const wired = wiring.filter(({ action }) => action !== 'keep')
+  const json = {
+    dryRun: options.dryRun === true,
+    compose: scripts === undefined ? null : { mode: scripts.mode, reason: scripts.reason },
+    files: files.map(({ name, action, reason }) => ({ path: pathOf(name), action, ...withReason(reason) })),
+    wiring: wiring.map(({ name, path, action, status, reason }) => ({
+      ...{ name, path, action, status },
+      ...withReason(reason),
+    })),
+    questions: files.flatMap(questionsOf),
   }
-  const report = {
-    servers: scripts,
-    files,
-    wired,
-    questions,
-    isUninstall: options.uninstall === true,
-    isWorktree: place.kind === 'worktree',
-    project: basename(root),
-  }
-  return { json, text: describeInit(report) }
+  return { json, text: options.dryRun ? composeDiffs(files, wired) : describe(wired) }
 }
 
-/** The scripts first; then what could be wired, and why a file could not be. */
-function carryOut(
-  root: string,
-  files: readonly PlannedFile[],
-  wiring: readonly WiringChange[],
-): readonly WiringChange[] {
-  for (const { name, action, after } of files) {
-    if (action === 'delete') removePreviewFile(root, name)
-    else if (action !== 'keep' && after !== undefined && action !== 'current')
-      writePreviewFile(root, name, after)
-  }
-  return applyWiringChanges(root, wiring).map(({ change, error }) =>
-    error === undefined ? change : { ...change, action: 'keep', reason: error },
-  )
+function composeDiffs(files: readonly PlannedFile[], wired: readonly WiringChange[]): string {
+  return [
+    ...files.map(file => ({ ...file, path: pathOf(file.name), isExecutable: isScript(file.name) })),
+    ...wired.map(change => ({ ...change, isExecutable: false })),
+  ]
+    .map(composeDiff)
+    .join('')
 }
 
-/** In the files as they are now: a kept script may have been answered. */
-function questionsOf(files: readonly PlannedFile[]): string[] {
-  return files.flatMap(({ action, before, after }) =>
-    findQuestions((action === 'keep' ? before : after) ?? ''),
-  )
+const pathOf = (name: string) => join(SCRIPTS_DIRECTORY_NAME, name)
+const withReason = (reason: string | undefined) => (reason === undefined ? {} : { reason })
+
+/** In the file as it is after init: a kept script may have been answered. */
+function questionsOf({ after }: PlannedFile): string[] {
+  return findQuestions(after ?? '').map(({ question }) => question)
 }

@@ -5,7 +5,7 @@ import { composeOwnScripts } from './init/init-own.ts'
 import { composeSharedScripts } from './init/init-shared.ts'
 import { ADAPTERS } from './init/init-slices.ts'
 import type { InitSources } from './init/init-sources.ts'
-import { QUESTION_MARK } from './init/init-text.ts'
+import { findQuestions } from './init/init-text.ts'
 import type { Stack } from './stack.ts'
 
 /** shared: a slice of one server for each environment. own: a compose project for each. */
@@ -45,7 +45,8 @@ export function composeInitScripts(
     mode === 'own' && sources.compose !== undefined
       ? composeOwnScripts(stack, sources, sources.compose, runsApp)
       : composeSharedScripts(stack, sources)
-  return { mode, reason, files, questions: [...files.values()].flatMap(findQuestions) }
+  const questions = [...files.values()].flatMap(findQuestions).map(({ question }) => question)
+  return { mode, reason, files, questions }
 }
 
 /**
@@ -78,12 +79,4 @@ function startsByCompose(stack: Stack): boolean {
     defaults.length > 0 &&
     defaults.every(start => start.source === 'compose' || /\bdocker[- ]compose\b/.test(start.command))
   )
-}
-
-/** The questions that stand in a script, without their mark. */
-export function findQuestions(text: string): string[] {
-  return text.split('\n').flatMap(line => {
-    const at = line.indexOf(QUESTION_MARK)
-    return at < 0 ? [] : [line.slice(at + QUESTION_MARK.length).trim()]
-  })
 }

@@ -23,3 +23,18 @@ export function shortenHome(path: string, home: string | undefined): string {
     ? `~${path.slice(home.length)}`
     : path
 }
+
+/** Text on lines of at most `width` characters, where no word is longer: `first` begins it, `others` the lines below. */
+export function wrapText(text: string, first: string, others: string, width: number): string {
+  const lines: string[] = []
+  let line = first
+  let isFresh = true
+  for (const word of text.split(' ')) {
+    if (!isFresh && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = others + word
+    } else line += isFresh ? word : ` ${word}`
+    isFresh = false
+  }
+  return [...lines, line].join('\n')
+}

@@ -56,6 +56,9 @@ export const WIRING_PATHS = {
 export function parseAgents(value: string): AgentSelection {
   if (value === 'auto' || value === 'none') return value
   const names = value.split(',').map(name => name.trim())
+  const alone = names.find(name => name === 'auto' || name === 'none')
+  if (alone !== undefined)
+    throw usageError(`"${alone}" stands alone: "${value}" names other integrations too`)
   const unknown = names.find(name => !WIRING_NAMES.includes(name))
   if (unknown !== undefined)
     throw usageError(

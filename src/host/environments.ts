@@ -1,6 +1,7 @@
 // Finds the environment of a directory: git's place, the marker and the ledger joined by the identity table.
 // Reads only.
 
+import type { Whereabouts } from '../core/doctor/judge-environments.ts'
 import { bearId, decideIdentity, type Marker, type WorktreePaths } from '../core/identity.ts'
 import { type EnvironmentRecord, type Ledger, lookUp, recordsOf } from '../core/ledger.ts'
 import { PenvError } from '../errors.ts'
@@ -130,5 +131,20 @@ export function findWorktreeToShow(record: EnvironmentRecord): string | undefine
     return findWorktreeOf(record)
   } catch {
     return record.root
+  }
+}
+
+/** Where the worktree of a record is: `missing` is one that git still lists, on a disk that may come back. */
+export function lookForWorktree(record: EnvironmentRecord): Whereabouts {
+  const root = findWorktreeToShow(record)
+  if (root !== undefined) return { kind: 'there', root }
+  return isMarkedAs(record) ? { kind: 'missing' } : { kind: 'gone' }
+}
+
+function isMarkedAs({ gitDir, nonce }: EnvironmentRecord): boolean {
+  try {
+    return readMarker(gitDir)?.nonce === nonce
+  } catch {
+    return true
   }
 }

@@ -70,6 +70,17 @@ export function askGit(args: readonly string[], cwd: string, env: Env): GitAnswe
   return { status: answer.status ?? 128, stdout: answer.stdout, stderr: answer.stderr }
 }
 
+/** What git prints; undefined where it fails, or says more than fits into memory. */
+export function findGitAnswer(args: readonly string[], cwd: string, env: Env): string | undefined {
+  try {
+    const { status, stdout } = askGit(args, cwd, env)
+    return status === 0 ? stdout : undefined
+  } catch (error) {
+    if (error instanceof PenvError) return undefined
+    throw error
+  }
+}
+
 /** Where a directory lies, in git's terms. All paths are real paths. */
 export type Place =
   | { kind: 'worktree'; root: string; gitDir: string; commonDir: string }

@@ -1,27 +1,25 @@
 // The ledger's revision files on this machine: `<state>/ledger/000000000042.json`, and the loop that reads
 // and changes them. Never repairs, replaces or skips a revision that it cannot read.
 
-import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { emptyLedger, formatLedger, type Ledger, parseLedger } from '../core/ledger.ts'
 import { type RevisionStore, type Transition, tryCommit, tryRead } from '../core/revisions.ts'
-import { quoteForShell } from '../core/shell-words.ts'
 import { PenvError } from '../errors.ts'
 import { errnoOf } from './errno.ts'
 import { createFileExclusively, isLinkError, removeIfThere } from './exclusive-file.ts'
+import {
+  describeOwner,
+  ledgerDamaged,
+  ledgerDirectory,
+  ledgerUnreadable,
+  listRevisions,
+  revisionFile,
+} from './ledger-revisions.ts'
 
-const REVISION_FILE = /^(\d{12})\.json$/
 const BACKOFF_MS = 4
 const BACKOFF_LIMIT_MS = 60
-
-export function ledgerDirectory(stateDir: string): string {
-  return join(stateDir, 'ledger')
-}
-
-export function revisionFile(stateDir: string, revision: number): string {
-  return join(ledgerDirectory(stateDir), `${String(revision).padStart(12, '0')}.json`)
-}
 
 /** The ledger as it is now. Errors: LEDGER_DAMAGED, LEDGER_NEWER, LEDGER_UNREADABLE. */
 export async function readLedger(stateDir: string): Promise<Ledger> {
@@ -57,17 +55,7 @@ export async function changeLedger<T>(
 function openRevisionStore(stateDir: string): RevisionStore {
   const directory = ledgerDirectory(stateDir)
   return {
-    list() {
-      try {
-        return readdirSync(directory).flatMap(name => {
-          const match = REVISION_FILE.exec(name)
-          return match ? [Number(match[1])] : []
-        })
-      } catch (error) {
-        if (errnoOf(error) === 'ENOENT') return []
-        throw unreadable(directory, error)
-      }
-    },
+    list: () => listRevisions(stateDir),
     read(revision) {
       const file = revisionFile(stateDir, revision)
       try {
@@ -75,7 +63,7 @@ function openRevisionStore(stateDir: string): RevisionStore {
       } catch (error) {
         // A link to nowhere is listed again and again; to start over would never end.
         if (errnoOf(error) === 'ENOENT' && !isSymbolicLink(file)) return undefined
-        throw unreadable(file, error)
+        throw ledgerUnreadable(file, error)
       }
     },
     create(revision, text) {
@@ -106,7 +94,7 @@ function createRevision(directory: string, file: string, text: string): boolean 
     throw new PenvError({
       code: 'LEDGER_UNWRITABLE',
       message: `the ledger was not changed: ${path} cannot be written (${errno})`,
-      facts: ownerFacts(directory),
+      facts: describeOwner(directory),
       details: { path, errno },
       cause: error,
     })
@@ -143,53 +131,11 @@ function requireLedger(stateDir: string, revision: number, text: string | undefi
       hint: 'To read it, run: npm install -g git-penv@latest',
       details: { path: file, version: parsed.newerVersion },
     })
-  throw damaged(stateDir, revision, parsed.damage)
-}
-
-function damaged(stateDir: string, revision: number, damage: string): PenvError {
-  const file = revisionFile(stateDir, revision)
-  const earlier = openRevisionStore(stateDir)
-    .list()
-    .filter(number => number < revision)
-  const previous = earlier.length === 0 ? undefined : revisionFile(stateDir, Math.max(...earlier))
-  const goal = previous === undefined ? 'set it aside and begin anew' : 'restore the previous revision'
-  return new PenvError({
-    code: 'LEDGER_DAMAGED',
-    message: `the ledger is damaged: ${file}: ${damage}`,
-    facts: [
-      previous === undefined
-        ? 'nothing was changed; there is no previous revision'
-        : `nothing was changed; the previous revision is ${previous}`,
-    ],
-    hint: `To ${goal}, run: mv ${quoteForShell(file)} ${quoteForShell(`${file}.damaged`)}`,
-    details: { path: file, damage, previous: previous ?? null },
-  })
+  throw ledgerDamaged(stateDir, revision, parsed.damage)
 }
 
 function isSymbolicLink(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
-}
-
-function unreadable(path: string, cause: unknown): PenvError {
-  const errno = errnoOf(cause)
-  return new PenvError({
-    code: 'LEDGER_UNREADABLE',
-    message: `the ledger cannot be read: ${path} (${errno})`,
-    facts: ownerFacts(path),
-    details: { path, errno },
-    cause,
-  })
-}
-
-function ownerFacts(path: string): string[] {
-  try {
-    const { uid, mode } = statSync(path)
-    return [
-      `owner: uid ${uid}, mode ${(mode & 0o777).toString(8)}; this process runs as uid ${process.geteuid?.()}`,
-    ]
-  } catch {
-    return []
-  }
 }
 
 async function backOff(tries: number): Promise<void> {

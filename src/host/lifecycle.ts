@@ -11,6 +11,7 @@ import { PenvError } from '../errors.ts'
 import { readEnvFile } from './env-file.ts'
 import { findWorktreeOf } from './environments.ts'
 import { findMainCheckout, readBranch, scrubGitVariables } from './git.ts'
+import { type Interrupts, throwIfInterrupted } from './interrupts.ts'
 import { readLedger } from './ledger-files.ts'
 import {
   dataDirectory,
@@ -25,7 +26,7 @@ import {
   snapshotRoot,
 } from './paths.ts'
 import { endLeftoverScript } from './process-group.ts'
-import { type Interrupts, requireReadableScripts, runScript } from './scripts.ts'
+import { requireReadableScripts, runScript } from './scripts.ts'
 import { gatherAdapters, makeLauncher, newLogFile, scriptPidFile } from './snapshot.ts'
 
 /** What lifecycle commands need beyond a place: this program, and a way to tell the story. */
@@ -114,7 +115,7 @@ export async function runLifecycleScript(
   options: ScriptOptions,
 ): Promise<void> {
   const { record, interrupts } = stage
-  throwIfInterrupted(stage)
+  throwIfStopped(stage)
   requireOwnDirectory(stage)
   const file = join(stage.scriptsDir, `${name}.sh`)
   const logFile = newLogFile(machine.stateDir, record.id, name)
@@ -131,7 +132,7 @@ export async function runLifecycleScript(
     interrupts,
     onOutput: machine.showOutput,
   })
-  throwIfInterrupted(stage)
+  throwIfStopped(stage)
   if (end.exitCode !== 0 || end.timedOut)
     throw scriptFailed({
       id: record.id,
@@ -196,15 +197,7 @@ async function readForeignVariables({ env, stateDir }: Machine, id: string): Pro
   return text === undefined ? {} : Object.fromEntries(await readEnvVariables(text))
 }
 
-export function throwIfInterrupted({ interrupts, record }: Stage): void {
-  const signal = interrupts.first()
-  if (signal === undefined) return
-  throw new PenvError({
-    code: 'INTERRUPTED',
-    message: `interrupted by ${signal}; ${record.id} keeps its allocations`,
-    exit: 128 + SIGNAL_NUMBERS[signal as keyof typeof SIGNAL_NUMBERS],
-    details: { id: record.id, signal },
-  })
+/** Before each step: a signal that has come ends the run here. */
+export function throwIfStopped({ interrupts, record }: Stage): void {
+  throwIfInterrupted(interrupts, `${record.id} keeps its allocations`, { id: record.id })
 }
-
-const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }

@@ -8,6 +8,7 @@ import { readEnvLines } from '../core/stack/env-lines.ts'
 import type { EnvFile, FactFile, Problem, RepoFacts, YamlDocument } from '../core/stack/facts.ts'
 import { parseLooseJson } from '../core/stack/loose-json.ts'
 import { isEnvExample, type Reading, readingOf } from '../core/stack/relevant.ts'
+import { boundText, findParseObstacle } from '../core/stack/text-bounds.ts'
 import { parseToml, tomlErrorLine } from '../core/toml.ts'
 import { readFactFile } from './repo-text.ts'
 import { type AskGit, listRepo } from './repo-walk.ts'
@@ -88,7 +89,7 @@ function collect(
     return
   }
   if (reading.role === 'maybe-compose' && !looksLikeCompose(text)) return
-  got.files.set(path, file)
+  got.files.set(path, { ...file, text: boundText(text) })
   if (reading.as === 'text') return
   if (file.truncated) {
     got.problems.push({
@@ -118,15 +119,20 @@ function looksLikeCompose(text: string): boolean {
 
 function readYaml(got: Collected, { path, text }: FactFile): void {
   // Workflows are many and long; only the ones that start servers say something about a stack.
-  if (/(^|\/)workflows\//.test(path) && !/^\s+services:/m.test(text)) return
+  if (/(^|\/)workflows\//.test(path) && !/^[ \t]+services:/m.test(text)) return
   got.yamlBytes += text.length
   if (got.yamlBytes > MAX_YAML_BYTES) {
     got.problems.push({ file: path, reason: 'not parsed: the YAML of this repository is over the bound' })
     return
   }
+  const obstacle = findParseObstacle(text)
+  if (obstacle !== undefined) {
+    got.problems.push({ file: path, reason: `not parsed: ${obstacle}` })
+    return
+  }
   // Rails writes ERB into YAML; as text it would break the syntax around it.
   const plain = text.includes('<%')
-    ? text.replace(/<%(.*?)%>/gs, (_, code: string) => code.replace(/[^\w\n]/g, '_'))
+    ? text.replace(/<%(.{0,2000}?)%>/gs, (_, code: string) => code.replace(/[^\w\n]/g, '_'))
     : text
   const counter = new LineCounter()
   const parsed = parseAllDocuments(plain, {

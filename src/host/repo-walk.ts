@@ -1,9 +1,10 @@
 // Lists the files of a checkout: by asking git, else by walking. It opens no file and follows no link to a folder,
 // and is bounded, so that a loop or a huge tree costs a bounded time.
-import { type Dirent, readdirSync } from 'node:fs'
+import { type Dirent, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { folderOf, nameOf } from '../core/stack/facts.ts'
 import { isComposePath, isEnvPath, isSkippedFolder } from '../core/stack/relevant.ts'
+import { SCRIPTS_DIRECTORY_NAME } from './paths.ts'
 
 /** Runs git in the checkout with its location variables scrubbed; undefined when git fails. */
 export type AskGit = (args: readonly string[]) => Promise<string | undefined>
@@ -22,7 +23,11 @@ const MAX_IGNORED_FOLDERS = 1_500
 const IGNORED_DEPTH = 4
 
 export async function listRepo(root: string, askGit: AskGit | undefined): Promise<RepoListing> {
-  const listing = await askGit?.(['ls-files', '-z', '-t', '--cached', '--others', '--exclude-standard'])
+  const listing = await askGit?.([
+    // A monitor is a program of the checkout, or a daemon that would go on running.
+    ...['-c', 'core.fsmonitor=false'],
+    ...['ls-files', '-z', '-t', '--cached', '--others', '--exclude-standard'],
+  ])
   if (listing === undefined) return walk(root)
   const tracked = new Set<string>()
   const kept = new Set<string>()
@@ -55,9 +60,10 @@ function makeSkipTest(): (folder: string) => boolean {
   return isSkipped
 }
 
-/** Env and compose files that git ignores: they decide a developer's run, and git does not list them. */
+/** Env and compose files that git ignores: they decide a developer's run, and git does not list them. Scripts too. */
 function listIgnored(root: string, paths: readonly string[]): string[] {
-  const folders = new Set<string>([''])
+  const hasScripts = lstatSync(join(root, SCRIPTS_DIRECTORY_NAME), { throwIfNoEntry: false })?.isDirectory()
+  const folders = new Set<string>(hasScripts ? ['', SCRIPTS_DIRECTORY_NAME] : [''])
   for (const path of paths)
     for (let folder = folderOf(path); !folders.has(folder); folder = folderOf(folder)) folders.add(folder)
   const found: string[] = []
@@ -66,7 +72,8 @@ function listIgnored(root: string, paths: readonly string[]): string[] {
   for (const [folder] of nearest.slice(0, MAX_IGNORED_FOLDERS))
     for (const entry of readFolder(join(root, folder))) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`
-      if (!entry.isDirectory() && (isEnvPath(path) || isComposePath(path))) found.push(path)
+      const isWanted = folder === SCRIPTS_DIRECTORY_NAME || isEnvPath(path) || isComposePath(path)
+      if (!entry.isDirectory() && isWanted) found.push(path)
     }
   return found
 }

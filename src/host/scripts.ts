@@ -6,7 +6,9 @@ import { closeSync, openSync, readFileSync, readSync, rmSync, writeFileSync } fr
 import { execa } from 'execa'
 import { parseShebang } from '../core/script-env.ts'
 import type { ScriptEnd } from '../core/script-failure.ts'
+import { findScriptFlaw, KEEP_LF, SCRIPT_FLAWS } from '../core/script-flaw.ts'
 import { PenvError } from '../errors.ts'
+import type { Interrupts } from './interrupts.ts'
 import { endGroup } from './process-group.ts'
 import { readStartTime } from './processes.ts'
 
@@ -29,36 +31,6 @@ export interface ScriptCall {
   timeoutMs: number | undefined
   interrupts: Interrupts
   onOutput: (bytes: Uint8Array) => void
-}
-
-/** Signals that ask penv to stop; the first one decides its exit code. */
-export interface Interrupts {
-  first: () => NodeJS.Signals | undefined
-  /** Calls back at each further signal too; returns how to stop listening. */
-  listen: (onSignal: (signal: NodeJS.Signals) => void) => () => void
-  stop: () => void
-}
-
-const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-export function listenForInterrupts(): Interrupts {
-  let first: NodeJS.Signals | undefined
-  const listeners = new Set<(signal: NodeJS.Signals) => void>()
-  const receive = (signal: NodeJS.Signals) => {
-    first ??= signal
-    for (const listener of listeners) listener(signal)
-  }
-  for (const signal of STOP_SIGNALS) process.on(signal, receive)
-  return {
-    first: () => first,
-    listen: onSignal => {
-      listeners.add(onSignal)
-      return () => listeners.delete(onSignal)
-    },
-    stop: () => {
-      for (const signal of STOP_SIGNALS) process.off(signal, receive)
-    },
-  }
 }
 
 export async function runScript(call: ScriptCall): Promise<ScriptEnd> {
@@ -156,24 +128,13 @@ function followFile(file: string, onBytes: (bytes: Uint8Array) => void): { finis
 /** Refuses scripts that their interpreter would not read as they are meant. Called before anything runs. */
 export function requireReadableScripts(files: readonly string[]): void {
   for (const file of files) {
-    const text = readFileSync(file, 'latin1')
-    if (/\r\n|^#!.*\r/.test(text))
-      throw unreadableScript(
-        file,
-        'has CRLF line ends, which its interpreter cannot read',
-        'To keep git from converting it, run: echo "*.sh text eol=lf" >> .gitattributes && git add --renormalize .',
-      )
-    // The system looks for #! in the first two bytes, and would give the script to any shell.
-    if (text.startsWith('\xef\xbb\xbf'))
-      throw unreadableScript(file, 'begins with a byte order mark, which hides its first line')
+    const flaw = findScriptFlaw(readFileSync(file, 'utf8'))
+    if (flaw === undefined) continue
+    throw new PenvError({
+      code: 'SCRIPT_UNUSABLE',
+      message: `${file} ${SCRIPT_FLAWS[flaw]}; nothing was run`,
+      ...(flaw === 'crlf' ? { hint: `To keep git from converting it, run: ${KEEP_LF}` } : {}),
+      details: { script: file },
+    })
   }
-}
-
-function unreadableScript(file: string, why: string, hint?: string): PenvError {
-  return new PenvError({
-    code: 'SCRIPT_UNUSABLE',
-    message: `${file} ${why}; nothing was run`,
-    ...(hint === undefined ? {} : { hint }),
-    details: { script: file },
-  })
 }

@@ -4,10 +4,10 @@
 import type { EnvironmentRecord, EnvironmentState, Run } from '../core/ledger.ts'
 import { PenvError } from '../errors.ts'
 import { changeRecord } from './environment-changes.ts'
+import { listenForInterrupts } from './interrupts.ts'
 import { type Stage, setStage } from './lifecycle.ts'
 import type { Here } from './paths.ts'
 import { endRun, type RunResult } from './runs.ts'
-import { listenForInterrupts } from './scripts.ts'
 
 export interface Done<T> {
   value: T

@@ -20,7 +20,7 @@ import {
   requireUsableScripts,
   runLifecycleScript,
   type Stage,
-  throwIfInterrupted,
+  throwIfStopped,
 } from './lifecycle.ts'
 import { makePrivateDirectory } from './paths.ts'
 import { endLeftoverScript } from './process-group.ts'
@@ -72,7 +72,7 @@ export async function obtainTemplate(
     if (claimed.kind === 'none') return undefined
     if (claimed.kind === 'clone') return { name: claimed.name, isFresh: claimed.isFresh, built: false }
     if (claimed.kind === 'claimed') break
-    throwIfInterrupted(stage)
+    throwIfStopped(stage)
     const liveness = decideLiveness(claimed.builder, identifySelf(), readStartTime)
     if (liveness === 'dead' || (liveness === 'unknown' && options.force)) {
       // Of another environment, whose own next run may never come.

@@ -1,41 +1,28 @@
 // The files of other programs below one root: what is there, and the planned changes carried out.
 // It must never write through a link out of the root, nor over a file that is not the one that was read.
-import { randomBytes } from 'node:crypto'
 import {
   accessSync,
-  closeSync,
   constants,
-  fchmodSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readFileSync,
   realpathSync,
-  renameSync,
   rmdirSync,
-  rmSync,
   statSync,
   unlinkSync,
-  writeFileSync,
 } from 'node:fs'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import type { FileProblem, WiringFacts } from '../core/wiring/wiring-facts.ts'
 import { WIRING_PATHS, type WiringChange } from '../core/wiring.ts'
+import { removeTemporaries, replaceFileAtomically } from './atomic-file.ts'
+import { errnoOf } from './errno.ts'
 
 const MAX_BYTES = 1024 * 1024
-
-export interface WiringResult {
-  change: WiringChange
-  /** Why the file is as it was. */
-  error?: string
-}
 
 /** `path`: where the file is or would be, relative to the root, all links resolved. */
 type Place = { path: string; exists: boolean } | FileProblem
 
 const foreign = (reason: string): FileProblem => ({ status: 'foreign', reason })
-const errnoOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? String(error)
 const isProblem = (value: object): value is FileProblem => 'status' in value
 
 function isBelow(root: string, path: string): boolean {
@@ -124,52 +111,28 @@ function isProgram(name: string, pathVariable: string): boolean {
     })
 }
 
-/** Carries out the changes, each file whole or not at all; one that fails does not keep the others from it. */
-export function applyWiringChanges(root: string, changes: readonly WiringChange[]): readonly WiringResult[] {
+/** Carries out one change, whole or not at all. Errors are those of the system calls, or say why it cannot be made. */
+export function applyWiringChange(root: string, { path, before, after }: WiringChange): void {
   const base = realpathSync.native(root)
-  return changes.map(change => {
-    if (change.action === 'keep') return { change }
-    try {
-      applyChange(base, change)
-      return { change }
-    } catch (error) {
-      return { change, error: error instanceof Error ? error.message : String(error) }
-    }
-  })
-}
-
-function applyChange(root: string, { path, before, after }: WiringChange): void {
-  const place = locate(root, path)
+  const place = locate(base, path)
   if (isProblem(place)) throw new Error(place.reason)
-  const file = join(root, place.path)
+  const file = join(base, place.path)
   const now = place.exists ? readText(file) : undefined
   if (now && isProblem(now)) throw new Error(now.reason)
   if (now?.text !== before) throw new Error('it has changed since it was read')
   if (after !== undefined) replaceFile(file, after)
   else {
     unlinkSync(file)
-    removeEmptyDirectories(root, dirname(file))
+    removeEmptyDirectories(base, dirname(file))
   }
 }
 
 function replaceFile(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
-  const mode = statSync(file, { throwIfNoEntry: false })?.mode
-  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
-  const descriptor = openSync(temporary, 'wx', 0o666)
-  try {
-    try {
-      writeFileSync(descriptor, text)
-      if (mode !== undefined) fchmodSync(descriptor, mode & 0o7777)
-      fsyncSync(descriptor)
-    } finally {
-      closeSync(descriptor)
-    }
-    renameSync(temporary, file)
-  } catch (error) {
-    rmSync(temporary, { force: true })
-    throw error
-  }
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o666 & ~process.umask()
+  // Of an init that was killed.
+  removeTemporaries(file)
+  replaceFileAtomically(file, Buffer.from(text), mode & 0o7777)
 }
 
 /** A directory without anything in it is not seen by git, but would count as evidence the next time. */

@@ -1,22 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { Ajv } from 'ajv'
-import formats from 'ajv-formats'
 import { describe, expect, it } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
-
-const directory = join(import.meta.dirname, '..', '..', 'contract', 'schema')
-const ajv = new Ajv({ strict: true, allErrors: true, allowUnionTypes: true })
-;(formats as unknown as (instance: Ajv) => void)(ajv)
-
-function expectShape(name: string, value: unknown): void {
-  const validate =
-    ajv.getSchema(name) ??
-    ajv
-      .addSchema(JSON.parse(readFileSync(join(directory, `${name}.schema.json`), 'utf8')), name)
-      .getSchema(name)
-  expect(validate?.(value) ? [] : validate?.errors, `${name}: ${JSON.stringify(value)}`).toEqual([])
-}
+import { expectShape } from '../support/schema.ts'
 
 const PROVISION =
   '#!/bin/sh\nset -eu\nport=$(penv get port web)\nindex=$(penv get index redis 1-15)\npenv env "PORT=$port" "INDEX=$index"\nprintf \'{"not":"json of penv"}\\n\'\n'

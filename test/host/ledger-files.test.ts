@@ -22,7 +22,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Ledger, withRecord } from '../../src/core/ledger.ts'
 import { KEPT_REVISIONS } from '../../src/core/revisions.ts'
 import { createFileExclusively } from '../../src/host/exclusive-file.ts'
-import { changeLedger, readLedger, revisionFile } from '../../src/host/ledger-files.ts'
+import { changeLedger, readLedger } from '../../src/host/ledger-files.ts'
+import { revisionFile } from '../../src/host/ledger-revisions.ts'
 import { findMountObstacle, mountAt, withTmpfs } from '../support/mount.ts'
 import { makeRecord } from '../support/records.ts'
 
@@ -207,7 +208,7 @@ describe('a damaged ledger', () => {
       code: 'LEDGER_DAMAGED',
       exit: 7,
       message: expect.stringContaining(newest),
-      hint: expect.stringContaining('To restore the previous revision, run: mv '),
+      hint: expect.stringContaining('To restore the previous revision, run: ln '),
       details: { path: newest, damage: expect.any(String), previous: revisionFile(stateDir, 1) },
     }
     await expect(add('c_3')).rejects.toMatchObject(refusal)
@@ -225,7 +226,16 @@ describe('a damaged ledger', () => {
     expect(ids(await readLedger(stateDir))).toEqual(['a_1'])
     await add('c_3')
     expect(ids(await readLedger(stateDir))).toEqual(['a_1', 'c_3'])
-    expect(existsSync(`${revisionFile(stateDir, 2)}.damaged`)).toBe(true)
+    expect(existsSync(revisionFile(stateDir, 2))).toBe(true)
+  })
+
+  it('is restored from the newest revision that is whole', async () => {
+    for (const id of ['a_1', 'b_2', 'c_3']) await add(id)
+    for (const revision of [2, 3]) truncateSync(revisionFile(stateDir, revision), 10)
+    const { hint } = await readLedger(stateDir).catch(error => error)
+    const { execFileSync } = await import('node:child_process')
+    execFileSync('/bin/sh', ['-c', (hint as string).replace(/^.*run: /, '')])
+    expect(ids(await readLedger(stateDir))).toEqual(['a_1'])
   })
 
   it('is not promised a previous revision where there is none', async () => {
@@ -233,7 +243,7 @@ describe('a damaged ledger', () => {
     truncateSync(revisionFile(stateDir, 1), 10)
     await expect(add('b_2')).rejects.toMatchObject({
       code: 'LEDGER_DAMAGED',
-      facts: [expect.stringContaining('no previous revision')],
+      facts: [expect.stringContaining('no earlier revision that is whole')],
       hint: expect.not.stringContaining('restore'),
       details: { previous: null },
     })

@@ -17,8 +17,9 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { planWiring, type WiringOptions } from '../../src/core/wiring.ts'
-import { applyWiringChanges, readWiringFacts } from '../../src/host/wiring-files.ts'
+import { planWiring, type WiringChange, type WiringOptions } from '../../src/core/wiring.ts'
+import { describeErrno } from '../../src/host/errno.ts'
+import { applyWiringChange, readWiringFacts } from '../../src/host/wiring-files.ts'
 
 let base: string
 let root: string
@@ -53,7 +54,19 @@ function snapshot(folder: string): Record<string, string> {
 
 function wire(options: Partial<WiringOptions> = {}) {
   const changes = planWiring(readWiringFacts(root, bin), { agents: 'auto', ...options })
-  return applyWiringChanges(root, changes)
+  return apply(changes)
+}
+
+/** What each change came to. */
+function apply(changes: readonly WiringChange[]): { change: WiringChange; error?: string }[] {
+  return changes.map(change => {
+    try {
+      if (change.action !== 'keep') applyWiringChange(root, change)
+      return { change }
+    } catch (error) {
+      return { change, error: describeErrno(error) }
+    }
+  })
 }
 
 const errors = (results: ReturnType<typeof wire>) => results.flatMap(({ error }) => error ?? [])
@@ -102,7 +115,7 @@ describe('wiring a repository', () => {
     const changes = planWiring(readWiringFacts(root, bin), { agents: 'auto' })
     writeFileSync(file, '# Shop, edited\n')
     put('.claude/settings.json', '{}')
-    const results = applyWiringChanges(root, changes)
+    const results = apply(changes)
     expect(results.map(({ error }) => error)).toEqual(changes.map(() => expect.stringContaining('changed')))
     expect(readFileSync(file, 'utf8')).toBe('# Shop, edited\n')
     expect(readFileSync(join(root, '.claude/settings.json'), 'utf8')).toBe('{}')
@@ -143,7 +156,7 @@ describe('links', () => {
     const outside = join(base, 'outside')
     mkdirSync(outside)
     symlinkSync(outside, join(root, '.cursor'))
-    const results = applyWiringChanges(root, changes)
+    const results = apply(changes)
     expect(results.find(({ change }) => change.name === 'cursor')?.error).toContain('link')
     expect(readdirSync(outside)).toEqual([])
   })

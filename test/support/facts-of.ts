@@ -18,7 +18,8 @@ export async function factsOf(
     }
     return await readRepoFacts(
       root,
-      tracked && (async args => (args[0] === 'ls-files' ? tracked.map(path => `H ${path}`).join('\0') : '')),
+      tracked &&
+        (async args => (args.includes('ls-files') ? tracked.map(path => `H ${path}`).join('\0') : '')),
     )
   } finally {
     rmSync(root, { recursive: true, force: true })

@@ -6,11 +6,14 @@ export type Area = 'git' | 'state' | 'environment' | 'scripts' | 'stack' | 'wiri
 export interface Finding {
   area: Area
   verdict: Verdict
+  /** One clause; `file` and `line` stand before it. */
   message: string
-  /** The kind of a blocker. */
+  /** What kind of finding it is, where there can be several. */
   code?: string
   file?: string
   line?: number
-  /** A command, or what to write. */
+  /** What to do or to write, in words. */
   remedy?: string
+  /** A command that mends it, from the directory that doctor was called in. */
+  run?: string
 }

@@ -5,24 +5,30 @@ import type { Verdict } from '../verify-checks.ts'
 import type { WiringChange } from '../wiring.ts'
 import type { Finding } from './finding.ts'
 
+/** Of these the lifecycle scripts' own findings speak. */
+const SAID_OF_SCRIPTS = new Set(['CRLF_SCRIPT'])
+
 export function judgeStack({ blockers, problems, tier, bounded }: Stack): Finding[] {
   return [
-    { area: 'stack', verdict: tier.tier === 2 ? 'warn' : 'ok', message: `tier ${tier.tier}: ${tier.reason}` },
-    ...blockers.map(
-      ({ code, severity, file, line, message, remedy }): Finding => ({
-        area: 'stack',
-        code,
-        verdict: severity,
-        message,
-        file,
-        ...(line === undefined ? {} : { line }),
-        remedy,
-      }),
-    ),
+    { area: 'stack', verdict: 'ok', code: 'TIER', message: `tier ${tier.tier}: ${tier.reason}` },
+    ...blockers
+      .filter(({ code }) => !SAID_OF_SCRIPTS.has(code))
+      .map(
+        ({ code, severity, file, line, message, remedy, run }): Finding => ({
+          area: 'stack',
+          code,
+          verdict: severity,
+          message,
+          file,
+          ...(line === undefined ? {} : { line }),
+          ...(run === undefined ? { remedy } : { run }),
+        }),
+      ),
     ...problems.map(
       ({ file, line, reason }): Finding => ({
         area: 'stack',
         verdict: 'unchecked',
+        code: 'UNREADABLE',
         message: reason,
         file,
         ...(line === undefined ? {} : { line }),
@@ -44,13 +50,13 @@ export function judgeWiring(changes: readonly WiringChange[]): Finding[] {
   return changes.map(({ name, path, status, reason }) => {
     const verdict: Verdict =
       status === 'current' ? 'ok' : status === 'invalid' || status === 'foreign' ? 'unchecked' : 'warn'
-    const remedy = verdict === 'warn' ? { remedy: `penv init --agents ${name}` } : {}
     return {
       area: 'wiring',
       verdict,
+      code: `WIRING_${status.toUpperCase()}`,
       message: `the wiring of ${name} is ${status}${reason === undefined ? '' : `: ${reason}`}`,
       file: path,
-      ...remedy,
+      ...(verdict === 'warn' ? { run: 'penv init' } : {}),
     }
   })
 }

@@ -5,19 +5,25 @@ import type { ComposeMode } from '../init-scripts.ts'
 
 export type FileAction = 'create' | 'update' | 'keep' | 'current' | 'delete'
 
+/** What is there under a name; something that is no readable text is never replaced. */
+export type PreviewEntry = { readonly text: string } | { readonly problem: string }
+
 export interface PlannedFile {
   /** Inside `.preview/`. */
   readonly name: string
   readonly action: FileAction
   readonly before: string | undefined
-  /** Undefined: the file is deleted. */
+  /** Undefined: the file is deleted, or stays as it is. */
   readonly after: string | undefined
+  /** Why not even --force replaces it. */
+  readonly reason?: string
 }
 
 export type FileTexts = ReadonlyMap<string, string>
+export type PreviewEntries = ReadonlyMap<string, PreviewEntry>
 
 /** Which way the scripts that are there go, told by the file that only that way has. */
-export function findStandingMode(existing: FileTexts): ComposeMode | undefined {
+export function findStandingMode(existing: PreviewEntries): ComposeMode | undefined {
   if (existing.has('compose.yaml')) return 'own'
   return existing.has('servers.sh') ? 'shared' : undefined
 }
@@ -44,22 +50,36 @@ export function requireSameMode(
 export function planPreviewFiles(
   wanted: FileTexts,
   other: FileTexts,
-  existing: FileTexts,
+  existing: PreviewEntries,
   isForced: boolean,
 ): PlannedFile[] {
-  const written = [...wanted].map(([name, after]): PlannedFile => {
-    const before = existing.get(name)
-    const action =
-      before === undefined ? 'create' : before === after ? 'current' : isForced ? 'update' : 'keep'
-    return { name, action, before, after }
-  })
+  const written = [...wanted].map(([name, after]) => planFile(name, after, existing.get(name), isForced))
   if (!isForced) return written
   const left = [...other].flatMap(([name, text]): PlannedFile[] => {
-    const before = existing.get(name)
-    if (before === undefined || wanted.has(name)) return []
-    return before === text
-      ? [{ name, action: 'delete', before, after: undefined }]
-      : [{ name, action: 'keep', before, after: before }]
+    const entry = existing.get(name)
+    if (entry === undefined || wanted.has(name)) return []
+    return 'text' in entry && entry.text === text
+      ? [{ name, action: 'delete', before: text, after: undefined }]
+      : [keep(name, entry)]
   })
   return [...written, ...left]
+}
+
+function planFile(
+  name: string,
+  after: string,
+  entry: PreviewEntry | undefined,
+  isForced: boolean,
+): PlannedFile {
+  if (entry === undefined) return { name, action: 'create', before: undefined, after }
+  if ('problem' in entry) return keep(name, entry)
+  const before = entry.text
+  if (before === after) return { name, action: 'current', before, after }
+  return isForced ? { name, action: 'update', before, after } : keep(name, entry)
+}
+
+function keep(name: string, entry: PreviewEntry): PlannedFile {
+  return 'problem' in entry
+    ? { name, action: 'keep', before: undefined, after: undefined, reason: entry.problem }
+    : { name, action: 'keep', before: entry.text, after: entry.text }
 }

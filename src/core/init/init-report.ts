@@ -1,68 +1,86 @@
-// The text of what `penv init` did or would do: one line a file, then what is left to a person, then the next commands.
+// The text of what `penv init` did: one line a file, then what is left to a person, then the next commands.
 import { quoteForShell } from '../shell-words.ts'
+import { wrapText } from '../table.ts'
 import type { WiringChange } from '../wiring.ts'
 import type { FileAction } from './init-plan.ts'
 
 export interface InitReport {
-  /** Undefined when wiring is only taken out. */
-  readonly servers: { readonly mode: string; readonly reason: string } | undefined
+  readonly servers: { readonly mode: string; readonly reason: string }
   /** Paths relative to the root. */
-  readonly files: readonly { readonly path: string; readonly action: FileAction }[]
+  readonly files: readonly { readonly path: string; readonly action: FileAction; readonly reason?: string }[]
   /** Only those that were changed. */
   readonly wired: readonly WiringChange[]
   readonly questions: readonly string[]
-  readonly isUninstall: boolean
   /** A linked worktree, where the scripts can be tried at once. */
   readonly isWorktree: boolean
-  /** Name of the root's directory. */
-  readonly project: string
+  readonly root: string
+  /** Where init was called: the root or a directory below it. */
+  readonly cwd: string
 }
 
+const WIDTH = 80
+const WORD_WIDTH = 9
 const FILE_WORDS: Readonly<Record<FileAction, string>> = {
   create: 'wrote',
   update: 'replaced',
   delete: 'removed',
   keep: 'kept',
-  current: 'already',
+  current: 'current',
 }
-const WORD_WIDTH = 9
 
 export function describeInit(report: InitReport): string {
-  const { servers, files, wired, questions, isUninstall } = report
+  const { servers, files, wired, questions } = report
   const lines = [
-    ...(servers === undefined ? [] : [`servers: ${servers.mode}, because ${servers.reason}`]),
-    ...files.map(
-      ({ path, action }) =>
-        `${FILE_WORDS[action].padEnd(WORD_WIDTH)}${path}${action === 'keep' ? ' (differs; --force replaces it)' : ''}`,
-    ),
-    ...wired.map(change => wiringLine(change, isUninstall)),
+    wrapText(`servers: ${servers.mode}, because ${servers.reason}`, '', '  ', WIDTH),
+    ...files.map(({ path, action, reason }) => {
+      const why = action === 'keep' ? ` (${reason ?? 'differs; --force replaces it'})` : ''
+      return `${FILE_WORDS[action].padEnd(WORD_WIDTH)}${path}${why}`
+    }),
+    ...wired.map(({ path, name }) => `${'wired'.padEnd(WORD_WIDTH)}${path} (${name})`),
   ]
-  if (isUninstall) return lines.length > 0 ? lines.join('\n') : 'nothing of penv is wired here'
   if (questions.length > 0)
     lines.push(
       '',
       `${questions.length} left to a person, marked "# QUESTION:" in .preview/:`,
-      ...questions.map(question => `  ${question}`),
+      ...questions.map(question => wrapText(question, '  ', '    ', WIDTH)),
     )
   const next = nextSteps(report)
   return [...lines, ...(next.length > 0 ? ['', ...next] : [])].join('\n')
 }
 
-function wiringLine({ action, path, name }: WiringChange, isUninstall: boolean): string {
-  const word = action === 'delete' ? 'removed' : isUninstall ? 'restored' : 'wired'
-  return `${word.padEnd(WORD_WIDTH)}${path} (${name})`
+export interface UninstallReport {
+  readonly changed: readonly WiringChange[]
+  /** How many files could not be looked into. */
+  readonly kept: number
+  /** Those that were asked for; empty for all. */
+  readonly names: readonly string[]
+  /** Path of the scripts, which stay; undefined where there are none. */
+  readonly scripts: string | undefined
 }
 
-function nextSteps({ files, wired, questions, isWorktree, project }: InitReport): string[] {
+export function describeUninstall({ changed, kept, names, scripts }: UninstallReport): string {
+  const what = names.length === 0 ? 'penv' : names.join(' or ')
+  const lines = changed.map(
+    ({ path, name, action }) =>
+      `${(action === 'delete' ? 'removed' : 'restored').padEnd(WORD_WIDTH)}${path} (${name})`,
+  )
+  if (lines.length === 0) lines.push(`nothing ${kept > 0 ? 'else ' : ''}of ${what} is wired here`)
+  if (scripts !== undefined)
+    lines.push('', `  To remove the lifecycle scripts too, run: rm -r ${quoteForShell(scripts)}`)
+  return lines.join('\n')
+}
+
+function nextSteps({ files, wired, questions, isWorktree, root, cwd }: InitReport): string[] {
   const isChanged = wired.length > 0 || files.some(({ action }) => action !== 'current' && action !== 'keep')
   if (questions.length > 0) return ['  To see what else is left after the answers, run: penv doctor']
   if (!isChanged) return []
+  const there = cwd === root ? '' : `cd ${quoteForShell(root)} && `
   const paths = ['.preview', ...wired.map(({ path }) => quoteForShell(path))]
-  const second = quoteForShell(`../${project}-second`)
+  const second = quoteForShell(`../${root.split('/').at(-1)}-second`)
   return [
-    `  To keep it, run: git add ${[...new Set(paths)].join(' ')} && git commit -m "Add preview environments"`,
+    `  To keep it, run: ${there}git add ${[...new Set(paths)].join(' ')} && git commit -m "Add preview environments"`,
     isWorktree
       ? '  To try it, run: penv up && penv verify'
-      : `  To try it, run: git worktree add ${second} -b second && cd ${second} && penv up`,
+      : `  To try it, run: ${there}git worktree add ${second} -b second && cd ${second} && penv up`,
   ]
 }

@@ -4,10 +4,19 @@
 import type { InitSources } from './init-sources.ts'
 
 /** Opens the one line that says what init could not know. doctor counts these. */
-export const QUESTION_MARK = '# QUESTION:'
+const QUESTION_MARK = '# QUESTION:'
 
 export function question(text: string): string {
   return `${QUESTION_MARK} ${text.replace(/\s+/g, ' ').trim()}?`
+}
+
+/** The questions that stand in a text, without their mark; lines from 1. */
+export function findQuestions(text: string): { line: number; question: string }[] {
+  return text.split('\n').flatMap((raw, at) => {
+    const line = raw.trim()
+    if (!line.startsWith(QUESTION_MARK)) return []
+    return [{ line: at + 1, question: line.slice(QUESTION_MARK.length).trim() }]
+  })
 }
 
 /** The first lines, which are the script's help. `sources` says that it reads files found at run time. */

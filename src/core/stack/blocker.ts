@@ -31,7 +31,10 @@ export interface Blocker {
   readonly line?: number
   readonly text?: string
   readonly message: string
+  /** What to do or to write, in words. */
   readonly remedy: string
+  /** A command that does it, where there is one. */
+  readonly run?: string
 }
 
 export function blockerAt(

@@ -1,4 +1,5 @@
 // Blockers of how a repository is set up for worktrees: what git tracks, copies or leaves out of a new one.
+import { quoteForShell } from '../shell-words.ts'
 import { type Blocker, blockerAt } from './blocker.ts'
 import { nameOf, type RepoFacts } from './facts.ts'
 
@@ -9,16 +10,17 @@ export function gitBlockers(facts: RepoFacts): Blocker[] {
 function trackedPreview(facts: RepoFacts): Blocker[] {
   return [...(facts.tracked ?? [])]
     .filter(path => nameOf(path) === '.env.preview')
-    .map(file =>
-      blockerAt(
+    .map(file => ({
+      ...blockerAt(
         facts,
         'ENV_PREVIEW_TRACKED',
         { file },
-        `${file} is tracked by git: every worktree starts with another environment's values, and its own would be committed`,
-        `run: git rm --cached ${file}`,
+        "git tracks it: every worktree starts with another environment's values, and its own would be committed",
+        'take it out of the index; the file stays',
         'fail',
       ),
-    )
+      run: `git rm --cached -- ${quoteForShell(file)}`,
+    }))
 }
 
 /** Files that match are copied into new worktrees: .env.preview must not be one of them. */
@@ -86,7 +88,7 @@ function crlfScripts(facts: RepoFacts): Blocker[] {
         facts,
         'CRLF_SCRIPT',
         { file: file.path, line: 1 },
-        `${file.path} has CRLF line endings, which no shell runs`,
+        'it has CRLF line ends, which no shell runs',
         'save it with LF, and add "*.sh text eol=lf" to .gitattributes',
         'fail',
       ),

@@ -100,7 +100,7 @@ function mentionedFiles(facts: RepoFacts): Set<string> {
     if (!TASK_FILE.test(file.path)) continue
     let target = ''
     for (const line of file.text.split('\n')) {
-      target = /^([\w.-]+)[^:=\n]*:(?!=)/.exec(line)?.[1] ?? target
+      target = /^([\w.-]+)(?:[^\w.:=\n-][^:=\n]*)?:(?!=)/.exec(line)?.[1] ?? target
       if (/(^|[-_.])(prod|production|deploy|release|test|tests|ci|e2e)($|[-_.])/.test(target)) continue
       if (/\b(prod|production|deploy|test|ci|e2e)\b/.test(line)) continue
       for (const match of line.matchAll(/(?:-f|--file)[=\s]+["']?([\w./-]+\.ya?ml)/g))

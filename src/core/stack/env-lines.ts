@@ -6,6 +6,8 @@ const ENTRY = /^\s*(?:#+\s*)?(?:export\s+|set\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*[
 /** A comment is an alternative only if it is nothing but an assignment: prose with an equals sign is not. */
 const COMMENTED = /^\s*#+\s?(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(\S*|"[^"]*"|'[^']*')\s*$/
 
+const MAX_VALUE_LENGTH = 1_000
+
 export function readEnvLines(text: string, withValues: boolean): EnvEntry[] {
   const entries: EnvEntry[] = []
   const lines = text.split('\n')
@@ -24,7 +26,10 @@ export function readEnvLines(text: string, withValues: boolean): EnvEntry[] {
       while (end < lines.length && closingQuote(` ${lines[end]}`, quote) < 0) end++
       if (end < lines.length) at = end
     }
-    const value = withValues && !isSecretKey(key) ? maskSecrets(unquote(raw, quote)) : undefined
+    const value =
+      withValues && !isSecretKey(key)
+        ? maskSecrets(unquote(raw.slice(0, MAX_VALUE_LENGTH), quote))
+        : undefined
     entries.push({ key, line: number, commented, ...(value === undefined ? {} : { value }) })
   }
   return entries

@@ -73,16 +73,15 @@ const BARE =
 
 /** All URLs of servers in a text. A URL that only lives in memory is none. */
 export function findStoreUrls(text: string): StoreUrl[] {
-  const found: StoreUrl[] = []
+  const found = new Map<number, StoreUrl>()
   for (const pattern of [URL, BARE])
     for (const match of text.matchAll(pattern)) {
       const scheme = (match[1] ?? match[2] ?? '').toLowerCase().replace(/^pgx5$/, 'pgx')
       const identity = storeByWord(scheme)
       if (identity === undefined || /:memory:|mode=memory/.test(match[0])) continue
-      if (!found.some(other => other.offset === match.index))
-        found.push({ ...identity, offset: match.index, url: match[0] })
+      if (!found.has(match.index)) found.set(match.index, { ...identity, offset: match.index, url: match[0] })
     }
-  return found
+  return [...found.values()]
 }
 
 /** Words of an env key: `DatabaseUrl`, `APP__REDIS_HOST` and `redis-url` alike. */

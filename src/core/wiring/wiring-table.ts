@@ -166,7 +166,7 @@ export const INTEGRATIONS: readonly Integration[] = [
     path: '.gtrconfig',
     evidence: {},
     edit: text =>
-      editBlock(text, GTR_HOOKS, HASH_MARKS, rest => /^\s*postCreate\s*=.*\bpenv up\b/m.test(rest)),
+      editBlock(text, GTR_HOOKS, HASH_MARKS, rest => /^[ \t]*postCreate[ \t]*=.*\bpenv up\b/m.test(rest)),
   },
   { ...tool, name: 'phantom', path: 'phantom.config.json', evidence: {}, ...json(phantomCommands) },
   {
